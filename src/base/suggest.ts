@@ -1,0 +1,23 @@
+/** `; did you mean "time"?` when one of the known names is close to the given one, else nothing. */
+export function suggest(given: string, known: Iterable<string>): string {
+  let best = "";
+  let bestDistance = Math.max(1, Math.floor(given.length / 3)) + 1;
+  for (const name of known) {
+    const distance = editDistance(given, name);
+    if (distance < bestDistance) [best, bestDistance] = [name, distance];
+  }
+  return best ? `; did you mean "${best}"?` : "";
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(substituted, row[j] + 1, next[j - 1] + 1));
+    }
+    row = next;
+  }
+  return row[b.length];
+}

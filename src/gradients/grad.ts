@@ -1,0 +1,68 @@
+import { isFloat } from "../base/arrays.ts";
+import { GraphError } from "../base/errors.ts";
+import { isParameter, leafName } from "../graph/leaves.ts";
+import { withPath } from "../graph/path.ts";
+import { type Node, type Tensor, topological } from "../graph/tensor.ts";
+import { showType } from "../graph/type.ts";
+import { add } from "../ops/arithmetic.ts";
+import { onesLike, zerosLike } from "../ops/fill.ts";
+
+export interface GradOptions {
+  /** What to do with a tensor that the loss does not depend on: an error that names it, or zeros. */
+  readonly unused?: "error" | "zero";
+}
+
+/** The derivatives of a scalar with respect to tensors, as more graph: reverse mode, one sweep from the loss back. */
+export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error" }: GradOptions = {}): Tensor[] {
+  if (!isFloat(loss.dtype)) throw new GraphError(`the gradient of ${show(loss)} does not exist: a loss must be float32 or float64`);
+  if (loss.rank > 0) throw new GraphError(`the gradient of ${show(loss)} is not one number per parameter: reduce the loss to a scalar first, with sum or mean`);
+  for (const x of of) {
+    if (!isFloat(x.dtype)) throw new GraphError(`the gradient with respect to ${show(x)} does not exist: only float32 and float64 tensors have one`);
+  }
+  const order = topological([loss]);
+  const needed = dependents(order, of);
+  const gradients = new Map<Tensor, Tensor>([[loss, onesLike(loss)]]);
+  for (const node of order.reverse()) {
+    if (needed.has(node)) withPath(node.scope, () => sweep(node, needed, gradients));
+  }
+  return of.map((x) => {
+    const g = gradients.get(x);
+    if (!g && unused === "error") {
+      throw new GraphError(`the loss does not depend on ${show(x)}; leave it out, or ask for zeros with { unused: "zero" }`);
+    }
+    return g ?? zerosLike(x);
+  });
+}
+
+/** The nodes through which the given tensors can reach the loss; nothing else needs a gradient. */
+function dependents(order: readonly Node[], of: readonly Tensor[]): Set<Node> {
+  const found = new Set(of.map((x) => x.node));
+  for (const node of order) {
+    if (node.inputs.some((x) => found.has(x.node))) found.add(node);
+  }
+  return found;
+}
+
+function sweep(node: Node, needed: ReadonlySet<Node>, gradients: Map<Tensor, Tensor>): void {
+  const grads = node.outputs.map((y) => gradients.get(y));
+  const first = grads.find((g) => g !== undefined);
+  if (!first || node.inputs.length === 0) return;
+  const wanted = node.inputs.map((x) => needed.has(x.node) && isFloat(x.dtype));
+  if (!wanted.includes(true)) return;
+  if (!node.op.vjp) {
+    throw new GraphError(`${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} has no gradient, and the loss depends on it; keep it out of the loss`);
+  }
+  const { inputs, outputs, attributes } = node;
+  if (grads.slice(outputs.length - (node.op.saved ?? 0)).some((g) => g !== undefined)) {
+    throw new GraphError(`${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} can be differentiated once only: its gradient rule reuses values that carry no gradient`);
+  }
+  const results = node.op.vjp({ inputs, outputs, attributes, grads, g: grads[0] ?? zerosLike(outputs[0]) });
+  for (const [i, x] of inputs.entries()) {
+    const g = results[i];
+    if (!g || !wanted[i]) continue;
+    const sum = gradients.get(x);
+    gradients.set(x, sum ? add(sum, g) : g);
+  }
+}
+
+const show = (x: Tensor): string => (isParameter(x) ? `the parameter "${leafName(x)}" (${showType(x.type)})` : `${x}`);

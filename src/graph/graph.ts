@@ -1,0 +1,57 @@
+import { GraphError } from "../base/errors.ts";
+import { input } from "./leaves.ts";
+import { Scope, Trace, type TraceOptions } from "./scope.ts";
+import { type Node, type Tensor, topological } from "./tensor.ts";
+import type { TensorType } from "./type.ts";
+
+export type InputTypes = Readonly<Record<string, TensorType>>;
+export type InputTensors<I extends InputTypes> = { readonly [K in keyof I]: Tensor };
+export type Outputs = Readonly<Record<string, Tensor>>;
+
+/** A function of tensors: the types it takes, and how it builds its outputs. Open symbols are bound when it is compiled or run. */
+export interface TensorFunction<I extends InputTypes = InputTypes, O extends Outputs = Outputs> {
+  readonly inputs: I;
+  build(p: Scope, inputs: InputTensors<I>): O;
+}
+
+/** Keeps the types of a function's inputs and outputs while writing it. */
+export const tensorFunction = <I extends InputTypes, O extends Outputs>(
+  inputs: I,
+  build: (p: Scope, inputs: InputTensors<I>) => O,
+): TensorFunction<I, O> => ({ inputs, build });
+
+/** A built graph: what goes in, what is trained, what comes out. */
+export interface Graph {
+  readonly inputs: ReadonlyMap<string, Tensor>;
+  readonly parameters: ReadonlyMap<string, Tensor>;
+  readonly taps: ReadonlyMap<string, Tensor>;
+  readonly outputs: ReadonlyMap<string, Tensor>;
+}
+
+export interface GraphOptions extends TraceOptions {
+  /** Sizes for symbols; symbols that are not here stay open. */
+  readonly bind?: Readonly<Record<string, number>>;
+}
+
+/** Builds a function's graph. */
+export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFunction<I, O>, options: GraphOptions = {}): Graph {
+  const trace = new Trace(options);
+  const inputs = new Map<string, Tensor>();
+  for (const [name, type] of Object.entries(fn.inputs)) {
+    inputs.set(name, input(name, { dtype: type.dtype, shape: type.shape.map((dim) => dim.bind(options.bind ?? {})) }));
+  }
+  const built = fn.build(new Scope(trace), Object.fromEntries(inputs) as InputTensors<I>);
+  trace.finish();
+  const outputs = new Map<string, Tensor>(Object.entries(built));
+  for (const name of options.taps ?? []) {
+    if (outputs.has(name)) throw new GraphError(`the tap "${name}" has the name of an output; rename one of them`);
+    outputs.set(name, trace.taps.get(name) as Tensor);
+  }
+  for (const [name, tensor] of trace.patches) {
+    if (inputs.has(name)) throw new GraphError(`the patched tap "${name}" has the name of an input; rename one of them`);
+    inputs.set(name, tensor);
+  }
+  return { inputs, parameters: trace.parameters, taps: trace.taps, outputs };
+}
+
+export const graphNodes = (graph: Graph): Node[] => topological([...graph.outputs.values()]);

@@ -1,0 +1,88 @@
+import { array, type DType, type HostArray, type TypedArray } from "../base/arrays.ts";
+import { Dim } from "./dim.ts";
+import { defineOp, makeNode, type Op } from "./op.ts";
+import type { Tensor } from "./tensor.ts";
+import { type TensorType, tensorType } from "./type.ts";
+
+/** How a parameter starts, as data; `weights/` turns it into numbers. */
+export type Initialiser =
+  | { readonly kind: "zeros" }
+  | { readonly kind: "ones" }
+  | { readonly kind: "normal"; readonly std: number }
+  | { readonly kind: "uniform"; readonly bound: number };
+
+export const zeros: Initialiser = { kind: "zeros" };
+export const ones: Initialiser = { kind: "ones" };
+export const normal = (std: number): Initialiser => ({ kind: "normal", std });
+export const uniform = (bound: number): Initialiser => ({ kind: "uniform", bound });
+
+const free = { cost: () => ({ flops: 0, bytes: 0 }), examples: () => [] };
+const fedFromOutside = (): never => {
+  throw new Error("inputs and parameters are emitted as the model's inputs, not as nodes");
+};
+
+/** A value that is fed when the function runs. */
+export const inputOp = defineOp<{ name: string; type: TensorType }>("input", {
+  type: (_, { type }) => type,
+  onnx: fedFromOutside,
+  ...free,
+});
+
+/** A trained value: fed from the flat buffer while training, baked in for inference. */
+export const parameterOp = defineOp<{ name: string; type: TensorType; initialiser: Initialiser }>("parameter", {
+  type: (_, { type }) => type,
+  onnx: fedFromOutside,
+  ...free,
+});
+
+export const constantOp = defineOp<{ data: TypedArray; dtype: DType; shape: readonly number[] }>("constant", {
+  type: (_, { dtype, shape }) => tensorType(dtype, shape),
+  onnx: (e, _, { attributes: { dtype, shape, data } }) => e.constant(dtype, shape, data),
+  ...free,
+});
+
+export function input(name: string, type: TensorType): Tensor {
+  return inputOp.one([], { name, type });
+}
+
+export function parameter(name: string, type: TensorType, initialiser: Initialiser, scope: string): Tensor {
+  return makeNode(parameterOp as Op, [], { name, type, initialiser }, [type], scope)[0];
+}
+
+/** Numbers that are part of the graph itself. */
+export function constant(values: HostArray): Tensor {
+  return constantOp.one([], { dtype: values.dtype, shape: values.shape, data: values.data });
+}
+
+/** One number, of the dtype of the tensor it will meet. */
+export function scalar(value: number, dtype: DType): Tensor {
+  return constant(array(dtype, value));
+}
+
+/** The number behind a constant scalar, if the tensor is one. */
+export function scalarValue(x: Tensor): number | undefined {
+  if (x.node.op !== (constantOp as Op)) return undefined;
+  const { data } = x.node.attributes as { data: TypedArray };
+  return data.length === 1 ? Number(data[0]) : undefined;
+}
+
+/** 0, 1, 2 … along an axis whose size may be open. */
+export const iotaOp = defineOp<{ size: Dim }>("iota", {
+  type: (_, { size }) => tensorType("int64", [size]),
+  onnx: (e, _, { attributes: { size } }) => {
+    const [zero, one] = [e.scalar("int64", 0), e.scalar("int64", 1)];
+    const end = size.value === undefined ? e.node("Squeeze", [e.dims([size]), e.integers([0])]) : e.scalar("int64", size.value);
+    return e.node("Range", [zero, end, one]);
+  },
+  cost: (_, [y]) => ({ flops: 0, bytes: y.shape[0].times(8) }),
+  examples: () => [{ inputs: [], attributes: { size: Dim.of(5) } }],
+});
+
+export const iota = (size: Dim): Tensor => iotaOp.one([], { size });
+
+export const isParameter = (x: Tensor): boolean => x.node.op === (parameterOp as Op);
+export const isInput = (x: Tensor): boolean => x.node.op === (inputOp as Op);
+
+/** The name a leaf was declared with. */
+export const leafName = (x: Tensor): string => (x.node.attributes as { name: string }).name;
+

@@ -1,0 +1,130 @@
+import type { FloatType, TypedArray } from "../base/arrays.ts";
+import { GraphError } from "../base/errors.ts";
+import { Dim, type DimLike, sum } from "./dim.ts";
+import type { Emitter, Value } from "./emitter.ts";
+import { currentPath, deeper } from "./path.ts";
+import { type Node, Tensor } from "./tensor.ts";
+import { byteSize, showType, type TensorType } from "./type.ts";
+
+export type Attribute =
+  | number
+  | string
+  | boolean
+  | undefined
+  | Dim
+  | TypedArray
+  | TensorType
+  | readonly Attribute[]
+  | { readonly [key: string]: Attribute };
+export type Attributes = { readonly [name: string]: Attribute };
+
+/** What one application costs: arithmetic, and bytes read and written. */
+export interface Cost {
+  readonly flops: Dim;
+  readonly bytes: Dim;
+}
+
+export interface Backward<A> {
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** The gradient of the first output, which nearly every rule needs. */
+  readonly g: Tensor;
+  /** The gradients of all outputs; undefined where the loss does not depend on one. */
+  readonly grads: readonly (Tensor | undefined)[];
+  readonly attributes: A;
+}
+
+export interface Lowering<A> {
+  readonly attributes: A;
+  readonly inputs: readonly TensorType[];
+  readonly outputs: readonly TensorType[];
+}
+
+/** What an example's input may hold. */
+export type Domain = "real" | "positive" | "apart" | "boolean" | "byte" | { readonly below: DimLike };
+
+export interface ExampleInput {
+  readonly type: TensorType;
+  readonly domain: Domain;
+}
+
+/**
+ * An application that the laws try: open symbols in the types are bound to ordinary sizes, to 1 and to 0.
+ * `nonEmpty` names symbols that cannot be 0 (the maximum of nothing).
+ */
+export interface Example<A> {
+  readonly inputs: readonly ExampleInput[];
+  readonly attributes: A;
+  readonly nonEmpty?: readonly string[];
+}
+
+/** Everything that is known of an op, in one place. */
+export interface OpDefinition<A extends Attributes> {
+  /** The types of the outputs; throws a GraphError when the inputs do not fit. */
+  type(inputs: readonly TensorType[], attributes: A): TensorType | readonly TensorType[];
+  /** How many of the last outputs are kept only for the gradient rule. No gradient passes through them. */
+  saved?: number;
+  /** The gradient of each input, from the gradients of the outputs. Left out: no gradient passes. */
+  vjp?(backward: Backward<A>): readonly (Tensor | undefined)[];
+  /** A simpler tensor with the same values, if the inputs allow one; asked when a graph is cleaned up. */
+  simplify?(inputs: readonly Tensor[], attributes: A, type: TensorType): Tensor | undefined;
+  onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];
+  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): { flops: DimLike; bytes?: DimLike };
+  examples(float: FloatType): readonly Example<A>[];
+  /** Why the gradient law runs in float32 only: a kernel that the runtime lacks in float64. */
+  float32Only?: string;
+}
+
+export interface Op<A extends Attributes = Attributes> extends Omit<OpDefinition<A>, "cost"> {
+  readonly name: string;
+  /** Applies the op: checks the types and gives its outputs. */
+  apply(inputs: readonly Tensor[], attributes: A): Tensor[];
+  /** Applies an op that has one output. */
+  one(inputs: readonly Tensor[], attributes: A): Tensor;
+  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): Cost;
+}
+
+/** Every op that exists, by name: the laws run over all of them. */
+export const allOps = new Map<string, Op>();
+
+export function defineOp<A extends Attributes = Attributes>(name: string, definition: OpDefinition<A>): Op<A> {
+  if (allOps.has(name)) throw new GraphError(`there are two ops called "${name}"`);
+  const op: Op<A> = {
+    ...definition,
+    name,
+    apply: (inputs, attributes) => applyOp(op as Op, inputs, attributes),
+    one: (inputs, attributes) => applyOp(op as Op, inputs, attributes)[0],
+    cost(inputs, outputs, attributes) {
+      const { flops, bytes } = definition.cost(inputs, outputs, attributes);
+      return { flops: Dim.of(flops), bytes: Dim.of(bytes ?? sum([...inputs, ...outputs].map(byteSize))) };
+    },
+  };
+  allOps.set(name, op as Op);
+  return op;
+}
+
+function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Tensor[] {
+  // A parameter knows more exactly where it is used than the layer that is being built.
+  const scope = inputs.reduce((path, x) => (x.node.op.name === "parameter" ? deeper(path, x.node.scope) : path), currentPath());
+  let types: TensorType | readonly TensorType[];
+  try {
+    types = op.type(
+      inputs.map((x) => x.type),
+      attributes,
+    );
+  } catch (error) {
+    if (!(error instanceof GraphError)) throw error;
+    const found = inputs.map((x) => showType(x.type)).join(", ");
+    throw new GraphError(`${scope ? `at ${scope}: ` : ""}${op.name}(${found}): ${error.message}`, { cause: error });
+  }
+  return makeNode(op, inputs, attributes, "dtype" in types ? [types] : types, scope);
+}
+
+/** A node with types that are known already, as when a graph is copied. */
+export function makeNode(op: Op, inputs: readonly Tensor[], attributes: Attributes, types: readonly TensorType[], scope: string): Tensor[] {
+  const outputs: Tensor[] = [];
+  const node: Node = { op, inputs, attributes, outputs, scope };
+  for (const [index, type] of types.entries()) outputs.push(new Tensor(node, index, type));
+  return outputs;
+}
+

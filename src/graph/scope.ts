@@ -1,0 +1,102 @@
+import { GraphError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import type { DimLike } from "./dim.ts";
+import { type Initialiser, input, normal, parameter } from "./leaves.ts";
+import { joinPath, withPath } from "./path.ts";
+import type { Tensor } from "./tensor.ts";
+import { tensorType } from "./type.ts";
+
+export interface TraceOptions {
+  /** Names of taps that become inputs: the tapped tensor is replaced by what is fed. */
+  readonly patches?: readonly string[];
+  /** Names of taps that are asked for as outputs. */
+  readonly taps?: readonly string[];
+  /** The dtype of parameters. */
+  readonly float?: "float32" | "float64";
+}
+
+/** What a trace collects while a function builds its graph. */
+export class Trace {
+  readonly parameters = new Map<string, Tensor>();
+  readonly taps = new Map<string, Tensor>();
+  readonly patches = new Map<string, Tensor>();
+  readonly options: TraceOptions;
+
+  constructor(options: TraceOptions) {
+    this.options = options;
+  }
+
+  /** An asked-for tap that the function never made is a mistake worth naming. */
+  finish(): void {
+    for (const name of this.options.patches ?? []) {
+      if (!this.patches.has(name)) throw unknownTap(name, this.taps.keys());
+    }
+    for (const name of this.options.taps ?? []) {
+      if (!this.taps.has(name)) throw unknownTap(name, this.taps.keys());
+    }
+  }
+}
+
+/** A place in a model. It gives parameters and taps their names: `p.at("block", 2).at("attention").tap("pattern", x)`. */
+export class Scope {
+  readonly path: string;
+  readonly #trace: Trace;
+
+  constructor(trace: Trace, path = "") {
+    this.#trace = trace;
+    this.path = path;
+  }
+
+  /** A place inside this one; with a number, one of several: `block.2`. */
+  at(name: string, index?: number): Scope {
+    return new Scope(this.#trace, joinPath(this.path, index === undefined ? name : `${name}.${index}`));
+  }
+
+  /** Declares a trained tensor: its shape and how it starts. */
+  param(name: string, shape: readonly DimLike[], initialiser: Initialiser = normal(0.02)): Tensor {
+    const full = joinPath(this.path, name);
+    if (this.#trace.parameters.has(full)) {
+      throw new GraphError(`at ${full}: this parameter was declared before; give it another name, or pass the tensor on to share it`);
+    }
+    const type = tensorType(this.#trace.options.float ?? "float32", shape);
+    for (const dim of type.shape) {
+      if (dim.value === undefined) throw new GraphError(`at ${full}: a parameter cannot have the open dimension "${dim}"; its size must be a number`);
+    }
+    const tensor = parameter(full, type, initialiser, this.path);
+    this.#trace.parameters.set(full, tensor);
+    return tensor;
+  }
+
+  /** Names a tensor so that it can be looked at or replaced. Gives back the tensor, or what is fed in its place. */
+  tap(name: string, x: Tensor): Tensor {
+    const full = joinPath(this.path, name);
+    if (this.#trace.taps.has(full)) throw new GraphError(`at ${full}: this tap was declared before; give it another name`);
+    const replaced = this.#trace.options.patches?.includes(full) ? input(full, x.type) : x;
+    if (replaced !== x) this.#trace.patches.set(full, replaced);
+    this.#trace.taps.set(full, replaced);
+    return replaced;
+  }
+
+  /** Whether a tap of this name is asked for or patched, so that a layer may choose a lowering without it. */
+  isTapped(...names: string[]): boolean {
+    const { taps = [], patches = [] } = this.#trace.options;
+    return names.some((name) => taps.includes(joinPath(this.path, name)) || patches.includes(joinPath(this.path, name)));
+  }
+
+  /** The parameters declared so far, in order: what `grad` wants. */
+  parameters(): Tensor[] {
+    return [...this.#trace.parameters.values()];
+  }
+}
+
+/** Marks a function (scope, …) → tensor as a layer: nodes built inside carry its place, and errors name it. */
+export function layer<Rest extends unknown[], Result>(build: (p: Scope, ...rest: Rest) => Result): (p: Scope, ...rest: Rest) => Result {
+  return (p, ...rest) => withPath(p.path, () => build(p, ...rest));
+}
+
+function unknownTap(name: string, known: Iterable<string>): GraphError {
+  const names = [...known];
+  const hint = suggest(name, names) || (names.length > 0 ? `; there are ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}` : "; this function has none");
+  return new GraphError(`no tap is called "${name}"${hint}`);
+}
+

@@ -1,0 +1,246 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { array, bytesPerElement, type DType, type TypedArray } from "../base/arrays.ts";
+import { GraphError } from "../base/errors.ts";
+import type { Dim } from "../graph/dim.ts";
+import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
+import { isInput, isParameter, leafName } from "../graph/leaves.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { sameShape, type TensorType } from "../graph/type.ts";
+import {
+  type AttributeProto,
+  AttributeProtoSchema,
+  ModelProtoSchema,
+  NodeProtoSchema,
+  type TensorProto,
+  TensorProtoSchema,
+  type ValueInfoProto,
+  ValueInfoProtoSchema,
+} from "./onnx_pb.ts";
+
+/** The ONNX that qkv writes: operator set 23, IR version 10, and ONNX Runtime's own operators (com.microsoft, version 1). */
+export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
+
+/** A protobuf message, and so a model with everything inside, ends at 2 GiB. */
+const messageLimit = 2 ** 31 - 2 ** 20;
+
+const elementTypes: Record<DType, number> = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float64: 11 };
+
+/** Where a parameter's numbers are. */
+export type WeightSource =
+  | { readonly kind: "inline"; readonly data: TypedArray }
+  /** In another file, at a byte offset, as in a safetensors file beside the model. */
+  | { readonly kind: "external"; readonly file: string; readonly offset: number };
+
+export interface EmitOptions {
+  /** Parameters are inputs if this is left out (training), else initializers (inference). */
+  readonly weights?: (name: string) => WeightSource;
+}
+
+/** A graph as the bytes of an ONNX model. */
+export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
+  return new ModelWriter(graph, options).bytes();
+}
+
+class ModelWriter implements Emitter {
+  readonly #graph: Graph;
+  readonly #options: EmitOptions;
+  readonly #values = new Map<Tensor, Value>();
+  readonly #nodes: { opType: string; domain: string; input: readonly Value[]; output: Value[]; attribute: AttributeProto[] }[] = [];
+  readonly #initializers = new Map<string, TensorProto>();
+  readonly #inputs: ValueInfoProto[] = [];
+  readonly #symbols = new Map<string, Value>();
+  /** What each view was made from, so that a reshape there and back costs nothing. */
+  readonly #views = new Map<Value, { source: Value; shape: readonly Dim[] }>();
+  readonly #reshaped = new Map<string, Value>();
+  readonly #outputNames = new Set<Value>();
+  #count = 0;
+
+  constructor(graph: Graph, options: EmitOptions) {
+    this.#graph = graph;
+    this.#options = options;
+  }
+
+  bytes(): Uint8Array {
+    for (const [name, tensor] of this.#graph.inputs) this.#declareInput(name, tensor);
+    for (const [name, tensor] of this.#graph.parameters) this.#declareParameter(name, tensor);
+    for (const node of graphNodes(this.#graph)) {
+      if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) {
+        if (!this.#values.has(node.outputs[0])) throw new GraphError(`"${leafName(node.outputs[0])}" is used but is not an input of this function`);
+        continue;
+      }
+      const types = node.outputs.map((y) => y.type);
+      const inputs = node.inputs.map((x) => this.#values.get(x) as Value);
+      const values = node.op.onnx(this, inputs, { attributes: node.attributes, inputs: node.inputs.map((x) => x.type), outputs: types });
+      for (const [i, value] of [values].flat().entries()) this.#values.set(node.outputs[i], value as Value);
+    }
+    const output = [...this.#graph.outputs].map(([name, tensor]) => this.#declareOutput(name, tensor));
+    this.#refuseTooLarge();
+    const model = create(ModelProtoSchema, {
+      irVersion: BigInt(onnxVersions.ir),
+      producerName: "qkv",
+      opsetImport: [
+        { domain: "", version: BigInt(onnxVersions.opset) },
+        { domain: "com.microsoft", version: BigInt(onnxVersions.microsoft) },
+      ],
+      graph: {
+        name: "qkv",
+        node: this.#nodes.map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
+        initializer: [...this.#initializers.values()],
+        input: this.#inputs,
+        output,
+      },
+    });
+    return toBinary(ModelProtoSchema, model);
+  }
+
+  node(opType: string, inputs: readonly Value[], attributes: Record<string, OnnxAttribute> = {}, options: NodeOptions = {}): Value {
+    return this.nodes(opType, inputs, attributes, { ...options, outputs: 1 })[0];
+  }
+
+  nodes(opType: string, inputs: readonly Value[], attributes: Record<string, OnnxAttribute>, options: NodeOptions & { outputs: number }): Value[] {
+    const output = Array.from({ length: options.outputs }, () => `v${this.#count++}`);
+    const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
+    this.#nodes.push({ opType, domain: options.domain ?? "", input: inputs, output, attribute });
+    return output;
+  }
+
+  constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
+    const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    const key = `${dtype}[${shape}]${raw.length <= 64 ? raw.join() : this.#count++}`;
+    const found = this.#initializers.get(key);
+    if (found) return found.name;
+    const name = `c${this.#initializers.size}`;
+    const dims = shape.map(BigInt);
+    this.#initializers.set(key, create(TensorProtoSchema, { name, dims, dataType: elementTypes[dtype], rawData: raw }));
+    return name;
+  }
+
+  scalar(dtype: DType, value: number): Value {
+    return this.constant(dtype, [], array(dtype, value).data);
+  }
+
+  integers(values: readonly number[]): Value {
+    return this.constant("int64", [values.length], BigInt64Array.from(values, BigInt));
+  }
+
+  dims(dims: readonly Dim[]): Value {
+    const numbers = dims.map((dim) => dim.value);
+    if (!numbers.includes(undefined)) return this.integers(numbers as number[]);
+    const parts = dims.map((dim) => this.#dim(dim));
+    return parts.length === 1 ? parts[0] : this.node("Concat", parts, { axis: 0 });
+  }
+
+  reshape(x: Value, from: readonly Dim[], to: readonly Dim[]): Value {
+    const { source, shape } = this.#views.get(x) ?? { source: x, shape: from };
+    if (sameShape(shape, to)) return source;
+    const key = `${source} as ${to.map((dim) => dim.expression)}`;
+    const made = this.#reshaped.get(key);
+    if (made) return made;
+    const open = to.filter((dim) => dim.value === undefined);
+    const inferable = open.length === 1 && to.every((dim) => dim.value !== 0);
+    const target = inferable ? this.integers(to.map((dim) => dim.value ?? -1)) : this.dims(to);
+    const value = this.node("Reshape", [source, target], { allowzero: inferable ? 0 : 1 });
+    this.#views.set(value, { source, shape });
+    this.#reshaped.set(key, value);
+    return value;
+  }
+
+  typeNumber(dtype: DType): number {
+    return elementTypes[dtype];
+  }
+
+  /** One dimension as an int64 vector of length 1, computed from the symbols in it. */
+  #dim(dim: Dim): Value {
+    if (dim.value !== undefined) return this.integers([dim.value]);
+    const terms = [...dim.terms].map(([symbols, factor]) => {
+      const parts = symbols.split("*").filter(Boolean).map((symbol) => this.#symbol(symbol));
+      if (factor !== 1 || parts.length === 0) parts.push(this.integers([factor]));
+      return parts.reduce((a, b) => this.node("Mul", [a, b]));
+    });
+    return terms.reduce((a, b) => this.node("Add", [a, b]));
+  }
+
+  #symbol(name: string): Value {
+    const known = this.#symbols.get(name);
+    if (known) return known;
+    for (const [inputName, { shape }] of this.#graph.inputs) {
+      const axis = shape.findIndex((dim) => dim.value === undefined && dim.expression === name);
+      if (axis < 0) continue;
+      const value = this.node("Shape", [inputName], { start: axis, end: axis + 1 });
+      this.#symbols.set(name, value);
+      return value;
+    }
+    throw new GraphError(`the open dimension "${name}" is not an axis of any input, so its size cannot be read off; bind it to a number`);
+  }
+
+  #declareInput(name: string, tensor: Tensor): void {
+    this.#inputs.push(valueInfo(name, tensor.type));
+    this.#values.set(tensor, name);
+  }
+
+  #declareParameter(name: string, tensor: Tensor): void {
+    const source = this.#options.weights?.(name);
+    if (!source) {
+      this.#declareInput(name, tensor);
+      return;
+    }
+    const dims = tensor.shape.map((dim) => BigInt(dim.value as number));
+    const common = { name, dims, dataType: elementTypes[tensor.dtype] };
+    const length = tensor.shape.reduce((n, dim) => n * (dim.value as number), bytesPerElement(tensor.dtype));
+    const proto =
+      source.kind === "inline"
+        ? { ...common, rawData: new Uint8Array(source.data.buffer, source.data.byteOffset, source.data.byteLength) }
+        : {
+            ...common,
+            dataLocation: 1,
+            externalData: [
+              { key: "location", value: source.file },
+              { key: "offset", value: `${source.offset}` },
+              { key: "length", value: `${length}` },
+            ],
+          };
+    this.#initializers.set(`parameter ${name}`, create(TensorProtoSchema, proto));
+    this.#values.set(tensor, name);
+  }
+
+  /** Outputs carry the names that the caller gave, so a value that is one already (or an input) passes through Identity. */
+  #declareOutput(name: string, tensor: Tensor): ValueInfoProto {
+    const value = this.#values.get(tensor) as Value;
+    const output = outputName(name);
+    const made = this.#nodes.find((node) => node.output.includes(value));
+    const used = this.#nodes.some((node) => node.input.includes(value));
+    if (made && !used && !this.#outputNames.has(value)) made.output[made.output.indexOf(value)] = output;
+    else this.#nodes.push({ opType: "Identity", domain: "", input: [value], output: [output], attribute: [] });
+    this.#outputNames.add(value);
+    return valueInfo(output, tensor.type);
+  }
+
+  #refuseTooLarge(): void {
+    let total = 0;
+    for (const { rawData } of this.#initializers.values()) total += rawData.length;
+    if (total > messageLimit) {
+      throw new GraphError(`the weights take ${(total / 2 ** 30).toFixed(1)} GiB, and an ONNX file holds at most 2 GiB; keep them in a file beside it (external data)`);
+    }
+  }
+}
+
+/** The name of an output inside the model. It cannot clash with an input. */
+export const outputName = (name: string): string => `output ${name}`;
+
+function attributeProto(name: string, value: OnnxAttribute): AttributeProto {
+  if (typeof value === "number") return create(AttributeProtoSchema, { name, type: 2, i: BigInt(value) });
+  if (typeof value === "string") return create(AttributeProtoSchema, { name, type: 3, s: new TextEncoder().encode(value) });
+  if ("float" in value) return create(AttributeProtoSchema, { name, type: 1, f: value.float });
+  return create(AttributeProtoSchema, { name, type: 7, ints: value.map(BigInt) });
+}
+
+function valueInfo(name: string, type: TensorType): ValueInfoProto {
+  const dim = type.shape.map((d) => ({
+    value: d.value === undefined ? { case: "dimParam" as const, value: d.expression } : { case: "dimValue" as const, value: BigInt(d.value) },
+  }));
+  return create(ValueInfoProtoSchema, {
+    name,
+    type: { value: { case: "tensorType", value: { elemType: elementTypes[type.dtype], shape: { dim } } } },
+  });
+}

@@ -1,0 +1,103 @@
+import { type DType, isFloat } from "../base/arrays.ts";
+import { GraphError } from "../base/errors.ts";
+import { defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { broadcastShapes, size, type TensorType, tensorType } from "../graph/type.ts";
+import { type Operand, operands, sameDType } from "./arithmetic.ts";
+import { apart, booleans, real } from "./example.ts";
+import { zerosLike } from "./fill.ts";
+import { sumTo } from "./sum.ts";
+
+// Questions with the answer yes or no, and what to do with it.
+
+type NoAttributes = Record<string, never>;
+
+function comparison(name: string, opType: string): (a: Operand, b: Operand) => Tensor {
+  const op = defineOp<NoAttributes>(name, {
+    type: (inputs) => {
+      sameDType(inputs);
+      return tensorType("bool", broadcastShapes(inputs[0].shape, inputs[1].shape));
+    },
+    onnx: (e, inputs) => e.node(opType, inputs),
+    cost: (_, [y]) => ({ flops: size(y) }),
+    examples: (f) => [
+      { inputs: [apart(f, "a", "b"), apart(f, "a", "b")], attributes: {} },
+      { inputs: [apart(f, "a", 1), apart(f, "b")], attributes: {} },
+    ],
+  });
+  return (a, b) => op.one(operands(a, b), {});
+}
+
+export const equal = comparison("equal", "Equal");
+export const less = comparison("less", "Less");
+export const lessOrEqual = comparison("lessOrEqual", "LessOrEqual");
+export const greater = comparison("greater", "Greater");
+export const greaterOrEqual = comparison("greaterOrEqual", "GreaterOrEqual");
+
+function wantBool(...types: readonly TensorType[]): void {
+  for (const { dtype } of types) if (dtype !== "bool") throw new GraphError(`wants bool, not ${dtype}; compare first`);
+}
+
+function logical(name: string, opType: string) {
+  return defineOp<NoAttributes>(name, {
+    type: (inputs) => {
+      wantBool(...inputs);
+      return tensorType("bool", broadcastShapes(inputs[0].shape, inputs[1].shape));
+    },
+    onnx: (e, inputs) => e.node(opType, inputs),
+    cost: (_, [y]) => ({ flops: size(y) }),
+    examples: () => [{ inputs: [booleans("a", "b"), booleans("b")], attributes: {} }],
+  });
+}
+
+const andOp = logical("and", "And");
+const orOp = logical("or", "Or");
+const notOp = defineOp<NoAttributes>("not", {
+  type: ([x]) => {
+    wantBool(x);
+    return x;
+  },
+  onnx: (e, [x]) => e.node("Not", [x]),
+  cost: ([x]) => ({ flops: size(x) }),
+  examples: () => [{ inputs: [booleans("a", "b")], attributes: {} }],
+});
+
+export const and = (a: Tensor, b: Tensor): Tensor => andOp.one([a, b], {});
+export const or = (a: Tensor, b: Tensor): Tensor => orOp.one([a, b], {});
+export const not = (x: Tensor): Tensor => notOp.one([x], {});
+
+const whereOp = defineOp<NoAttributes>("where", {
+  type: ([condition, a, b]) => {
+    wantBool(condition);
+    return tensorType(sameDType([a, b]), broadcastShapes(condition.shape, broadcastShapes(a.shape, b.shape)));
+  },
+  vjp({ g, inputs: [condition, a, b] }) {
+    const none = zerosLike(g);
+    return [undefined, sumTo(where(condition, g, none), a.shape), sumTo(where(condition, none, g), b.shape)];
+  },
+  onnx: (e, inputs) => e.node("Where", inputs),
+  cost: (_, [y]) => ({ flops: size(y) }),
+  examples: (f) => [
+    { inputs: [booleans("a", "b"), real(f, "a", "b"), real(f, "a", "b")], attributes: {} },
+    { inputs: [booleans("b"), real(f, "a", "b"), real(f)], attributes: {} },
+    { inputs: [booleans("a", 1), real(f, "b"), real(f, 1, "b")], attributes: {} },
+  ],
+});
+
+/** `a` where the condition holds, `b` elsewhere. */
+export function where(condition: Tensor, a: Operand, b: Operand): Tensor {
+  return whereOp.one([condition, ...operands(a, b)], {});
+}
+
+const castOp = defineOp<{ to: DType }>("cast", {
+  type: ([x], { to }) => tensorType(to, x.shape),
+  vjp: ({ g, inputs: [x] }) => [isFloat(x.dtype) && isFloat(g.dtype) ? cast(g, x.dtype) : undefined],
+  onnx: (e, [x], { attributes: { to } }) => e.node("Cast", [x], { to: e.typeNumber(to) }),
+  cost: ([x]) => ({ flops: size(x) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b")], attributes: { to: "float64" } },
+    { inputs: [booleans("a")], attributes: { to: f } },
+  ],
+});
+
+export const cast = (x: Tensor, to: DType): Tensor => (x.dtype === to ? x : castOp.one([x], { to }));

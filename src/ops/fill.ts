@@ -1,0 +1,29 @@
+import type { DType } from "../base/arrays.ts";
+import { Dim } from "../graph/dim.ts";
+import { defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { tensorType } from "../graph/type.ts";
+
+const fillOp = defineOp<{ dtype: DType; shape: readonly Dim[]; value: number }>("fill", {
+  type: (_, { dtype, shape }) => tensorType(dtype, shape),
+  onnx: (e, _, { attributes: { dtype, shape, value } }) => e.node("Expand", [e.scalar(dtype, value), e.dims(shape)]),
+  cost: () => ({ flops: 0 }),
+  examples: (f) => [{ inputs: [], attributes: { dtype: f, shape: [Dim.of(2), Dim.of(3)], value: 0.5 } }],
+});
+
+/** One number, everywhere in a shape. */
+export const fill = (dtype: DType, shape: readonly Dim[], value: number): Tensor => fillOp.one([], { dtype, shape, value });
+
+export const zerosLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 0);
+export const onesLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 1);
+
+const extentOp = defineOp<{ dtype: DType; size: Dim }>("extent", {
+  type: (_, { dtype }) => tensorType(dtype, []),
+  onnx: (e, _, { attributes: { dtype, size } }) =>
+    e.node("Cast", [e.node("Squeeze", [e.dims([size]), e.integers([0])])], { to: e.typeNumber(dtype) }),
+  cost: () => ({ flops: 0, bytes: 0 }),
+  examples: (f) => [{ inputs: [], attributes: { dtype: f, size: Dim.of(7) } }],
+});
+
+/** The size of an axis as a number that the graph can compute with, also when it is left open. */
+export const extent = (size: Dim, dtype: DType): Tensor => extentOp.one([], { size, dtype });

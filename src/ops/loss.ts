@@ -1,0 +1,100 @@
+import { GraphError } from "../base/errors.ts";
+import { Dim, product } from "../graph/dim.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
+import { defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { add, div, mul } from "./arithmetic.ts";
+import { cast, equal, greater, not, where } from "./compare.ts";
+import { ids, real } from "./example.ts";
+import { extent } from "./fill.ts";
+import { exp } from "./functions.ts";
+import { reshape } from "./movement.ts";
+import { sum } from "./sum.ts";
+
+// Cross-entropy over the last axis, against target ids.
+
+export interface CrossEntropyOptions {
+  /** A target that does not count, such as padding. */
+  readonly ignore?: number;
+  /** ε of label smoothing: the target distribution is 1 − ε on the target plus ε spread evenly over all. */
+  readonly smoothing?: number;
+}
+
+type Smoothing = { readonly smoothing: number };
+
+function checkTargets([scores, targets]: readonly TensorType[]): void {
+  const rows = scores.shape.slice(0, -1);
+  if (targets.dtype !== "int32") throw new GraphError(`targets are ids and must be int32, not ${targets.dtype}`);
+  if (!sameShape(rows, targets.shape)) {
+    throw new GraphError(`the targets ${showShape(targets.shape)} do not fit ${showShape(scores.shape)}: wanted ${showShape(rows)}`);
+  }
+}
+
+const vocabulary = (x: TensorType): Dim => x.shape[x.shape.length - 1];
+const column = (x: TensorType): Dim[] => [...x.shape, Dim.of(1)];
+
+/** −Σ target distribution · log softmax(scores) for each row, and the log-probabilities. */
+const crossEntropyOp = defineOp<Smoothing>("crossEntropy", {
+  type: (inputs) => {
+    checkTargets(inputs);
+    return [tensorType(inputs[0].dtype, inputs[1].shape), inputs[0]];
+  },
+  saved: 1,
+  // (softmax(scores) − target distribution) · g
+  vjp: ({ g, inputs: [scores, targets], outputs: [, logProbabilities], attributes }) => [
+    mul(reshape(g, column(g.type)), add(exp(logProbabilities), negativeTargets(targets, vocabulary(scores.type), g, attributes))),
+    undefined,
+  ],
+  onnx(e, [scores, targets], { inputs: [x, t], attributes: { smoothing } }) {
+    const last = x.shape.length - 1;
+    const logProbabilities = e.node("LogSoftmax", [scores], { axis: -1 });
+    const index = e.reshape(targets, t.shape, column(t));
+    const picked = e.reshape(e.node("GatherElements", [logProbabilities, index], { axis: last }), column(t), t.shape);
+    if (smoothing === 0) return [e.node("Neg", [picked]), logProbabilities];
+    const all = e.node("ReduceMean", [logProbabilities, e.integers([last])], { keepdims: 0 });
+    const likelihood = e.node("Add", [times(e, picked, 1 - smoothing, x), times(e, all, smoothing, x)]);
+    return [e.node("Neg", [likelihood]), logProbabilities];
+  },
+  cost: ([x, t], _, { smoothing }) => ({ flops: size(x).times(smoothing === 0 ? 5 : 6).plus(size(t)) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "v"), ids("v", "a")], attributes: { smoothing: 0 }, nonEmpty: ["v"] },
+    { inputs: [real(f, "a", "b", 4), ids(4, "a", "b")], attributes: { smoothing: 0.1 } },
+  ],
+});
+
+const times = (e: Emitter, x: Value, factor: number, { dtype }: TensorType): Value => e.node("Mul", [x, e.scalar(dtype, factor)]);
+
+/** Minus the target distribution, row by row: the gradient of the likelihood. */
+const negativeTargetsOp = defineOp<{ vocabulary: Dim; dtype: "float32" | "float64" } & Smoothing>("negativeTargets", {
+  type: ([targets], { vocabulary, dtype }) => tensorType(dtype, [...targets.shape, vocabulary]),
+  onnx(e, [targets], { attributes: { vocabulary, dtype, smoothing } }) {
+    const off = -smoothing / (vocabulary.value ?? 1);
+    if (vocabulary.value === undefined && smoothing > 0) throw new GraphError("label smoothing needs the size of the vocabulary; bind it");
+    const values = e.constant(dtype, [2], dtype === "float32" ? Float32Array.of(off, off - (1 - smoothing)) : Float64Array.of(off, off - (1 - smoothing)));
+    return e.node("OneHot", [targets, e.dims([vocabulary]), values], { axis: -1 });
+  },
+  cost: () => ({ flops: 0 }),
+  examples: (f) => [{ inputs: [ids(5, "a", "b")], attributes: { vocabulary: Dim.of(5), dtype: f, smoothing: 0.1 } }],
+});
+
+function negativeTargets(targets: Tensor, vocabulary: Dim, like: Tensor, { smoothing }: Smoothing): Tensor {
+  return negativeTargetsOp.one([targets], { vocabulary, dtype: like.dtype as "float32", smoothing });
+}
+
+/**
+ * The mean negative log-likelihood of the targets over all positions that count. With `ignore`, positions with that target
+ * count nothing; if there are no others the loss is 0.
+ */
+export function softmaxCrossEntropy(scores: Tensor, targets: Tensor, { ignore, smoothing = 0 }: CrossEntropyOptions = {}): Tensor {
+  if (ignore === undefined) {
+    const losses = crossEntropyOp.apply([scores, targets], { smoothing })[0];
+    const count = product(targets.shape);
+    return count.value === undefined ? div(sum(losses), extent(count, losses.dtype)) : mul(sum(losses), 1 / count.value);
+  }
+  const counted = cast(not(equal(targets, ignore)), scores.dtype); // 1 where the position counts
+  const safe = mul(targets, cast(counted, "int32")); // 0 instead of an id that may be outside the vocabulary
+  const losses = crossEntropyOp.apply([scores, safe], { smoothing })[0];
+  const count = sum(counted);
+  return div(sum(mul(losses, counted)), where(greater(count, 0), count, 1)); // a batch that counts nothing has loss 0, not NaN
+}

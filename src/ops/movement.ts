@@ -1,0 +1,178 @@
+import { GraphError } from "../base/errors.ts";
+import { Dim, type DimLike, sum } from "../graph/dim.ts";
+import { defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { type AxisRef, axisIndex, sameShape, showShape, size, tensorType } from "../graph/type.ts";
+import { real } from "./example.ts";
+import { zerosLike } from "./fill.ts";
+
+// Numbers keep their value and change their place. Each op stands beside its transpose: the gradient goes the way back.
+
+const move = { cost: () => ({ flops: 0 }) };
+const view = { cost: () => ({ flops: 0, bytes: 0 }) };
+
+const reshapeOp = defineOp<{ shape: readonly Dim[] }>("reshape", {
+  type([x], { shape }) {
+    const y = tensorType(x.dtype, shape);
+    if (!size(x).equals(size(y))) {
+      throw new GraphError(`${showShape(x.shape)} has ${size(x)} elements and ${showShape(shape)} has ${size(y)}`);
+    }
+    return y;
+  },
+  vjp: ({ g, inputs: [x] }) => [reshape(g, x.shape)],
+  onnx: (e, [value], { inputs: [x], outputs: [y] }) => e.reshape(value, x.shape, y.shape),
+  ...view,
+  examples: (f) => [
+    { inputs: [real(f, "a", "b")], attributes: { shape: [Dim.of("a*b")] } },
+    { inputs: [real(f, "a", "b", 6)], attributes: { shape: [Dim.of("a*b"), Dim.of(2), Dim.of(3)] } },
+    { inputs: [real(f, "a*b")], attributes: { shape: [Dim.of("b"), Dim.of("a")] } },
+  ],
+});
+
+/** The same numbers in another shape. One axis may be -1: what is left. */
+export function reshape(x: Tensor, shape: readonly DimLike[]): Tensor {
+  const open = shape.indexOf(-1);
+  let dims = shape.map((dim) => Dim.of(dim));
+  if (open >= 0) {
+    const rest = dims.filter((_, i) => i !== open).reduce((a, b) => a.times(b), Dim.of(1));
+    dims = dims.with(open, quotient(size(x.type), rest, x, shape));
+  }
+  return sameShape(x.shape, dims) && !dims.some((d, i) => d.name !== x.shape[i].name) ? x : reshapeOp.one([x], { shape: dims });
+}
+
+function quotient(whole: Dim, part: Dim, x: Tensor, shape: readonly DimLike[]): Dim {
+  if (part.value !== undefined && part.value > 0) {
+    const exact = whole.dividedBy(part.value);
+    if (exact) return exact;
+  }
+  throw new GraphError(`reshape cannot tell what -1 stands for in [${shape.join(", ")}] for ${x}; give every axis`);
+}
+
+const transposeOp = defineOp<{ order: readonly number[] }>("transpose", {
+  type([x], { order }) {
+    if (order.length !== x.shape.length || [...order].sort((a, b) => a - b).some((axis, i) => axis !== i)) {
+      throw new GraphError(`the order [${order.join(", ")}] must name each of the ${x.shape.length} axes once`);
+    }
+    return tensorType(
+      x.dtype,
+      order.map((axis) => x.shape[axis]),
+    );
+  },
+  vjp({ g, attributes: { order } }) {
+    const back = order.map((_, axis) => order.indexOf(axis));
+    return [transpose(g, back)];
+  },
+  onnx: (e, [x], { attributes: { order } }) => e.node("Transpose", [x], { perm: order }),
+  ...move,
+  examples: (f) => [
+    { inputs: [real(f, "a", "b", "c")], attributes: { order: [2, 0, 1] } },
+    { inputs: [real(f, "a", "b")], attributes: { order: [1, 0] } },
+  ],
+});
+
+/** The axes in another order: `transpose(x, [0, 2, 1, 3])` or `transpose(x, ["head", "time", "size"])`. */
+export function transpose(x: Tensor, order: readonly AxisRef[]): Tensor {
+  return transposeOp.one([x], { order: order.map((axis) => axisIndex(x.type, axis)) });
+}
+
+const splitOp = defineOp<{ axis: number; sizes: readonly Dim[] }>("split", {
+  type([x], { axis, sizes }) {
+    if (!sum(sizes).equals(x.shape[axis])) {
+      throw new GraphError(`parts of ${sizes.join(" + ")} do not make up the axis ${x.shape[axis]} of ${showShape(x.shape)}`);
+    }
+    return sizes.map((part) => tensorType(x.dtype, x.shape.with(axis, part)));
+  },
+  vjp({ grads, outputs, attributes: { axis } }) {
+    return [
+      concat(
+        grads.map((g, i) => g ?? zerosLike(outputs[i])),
+        axis,
+      ),
+    ];
+  },
+  onnx: (e, [x], { attributes: { axis, sizes } }) => e.nodes("Split", [x, e.dims(sizes)], { axis }, { outputs: sizes.length }),
+  ...move,
+  examples: (f) => [
+    { inputs: [real(f, "a", "b+2")], attributes: { axis: 1, sizes: [Dim.of("b"), Dim.of(2)] } },
+    { inputs: [real(f, 6, "a")], attributes: { axis: 0, sizes: [Dim.of(1), Dim.of(2), Dim.of(3)] } },
+  ],
+});
+
+/** Cuts an axis into parts: a number of equal ones, or parts of the given sizes. */
+export function split(x: Tensor, axis: AxisRef, parts: number | readonly DimLike[]): Tensor[] {
+  const index = axisIndex(x.type, axis);
+  if (typeof parts !== "number") return splitOp.apply([x], { axis: index, sizes: parts.map((part) => Dim.of(part)) });
+  const part = x.shape[index].dividedBy(parts);
+  if (!part) throw new GraphError(`split: the axis ${x.shape[index]} of ${showShape(x.shape)} is not divisible into ${parts} equal parts`);
+  return splitOp.apply([x], { axis: index, sizes: Array.from({ length: parts }, () => part) });
+}
+
+const concatOp = defineOp<{ axis: number }>("concat", {
+  type(inputs, { axis }) {
+    const [first] = inputs;
+    for (const x of inputs) {
+      const fits = x.shape.length === first.shape.length && x.shape.every((dim, i) => i === axis || dim.equals(first.shape[i]));
+      if (!fits) throw new GraphError(`${showShape(first.shape)} and ${showShape(x.shape)} differ in more than axis ${axis}`);
+      if (x.dtype !== first.dtype) throw new GraphError(`${first.dtype} and ${x.dtype} do not mix; cast one of them`);
+    }
+    return tensorType(first.dtype, first.shape.with(axis, sum(inputs.map((x) => x.shape[axis]))));
+  },
+  vjp: ({ g, inputs, attributes: { axis } }) => split(g, axis, inputs.map((x) => x.shape[axis])),
+  onnx: (e, inputs, { attributes: { axis } }) => e.node("Concat", inputs, { axis }),
+  ...move,
+  examples: (f) => [
+    { inputs: [real(f, "a", "b"), real(f, "a", 2), real(f, "a", "c")], attributes: { axis: 1 } },
+    { inputs: [real(f, "a", "b")], attributes: { axis: 0 } },
+  ],
+});
+
+/** Tensors one after the other along an axis. */
+export function concat(parts: readonly Tensor[], axis: AxisRef): Tensor {
+  if (parts.length === 0) throw new GraphError("concat needs at least one tensor");
+  return concatOp.one(parts, { axis: axisIndex(parts[0].type, axis) });
+}
+
+const sliceOp = defineOp<{ axis: number; start: Dim; end: Dim }>("slice", {
+  type([x], { axis, start, end }) {
+    const whole = x.shape[axis];
+    const outside = (dim: Dim) => dim.value !== undefined && (dim.value < 0 || (whole.value !== undefined && dim.value > whole.value));
+    const length = end.minus(start);
+    if (outside(start) || outside(end) || (length.value !== undefined && length.value < 0)) {
+      throw new GraphError(`${start} to ${end} is not inside the axis ${whole} of ${showShape(x.shape)}`);
+    }
+    return tensorType(x.dtype, x.shape.with(axis, length.equals(whole) ? whole : length));
+  },
+  vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [
+    pad(g, axis, start, x.shape[axis].minus(end)),
+  ],
+  onnx: (e, [x], { attributes: { axis, start, end } }) => e.node("Slice", [x, e.dims([start]), e.dims([end]), e.integers([axis])]),
+  cost: (_, [y]) => ({ flops: 0, bytes: size(y).times(2 * 4) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b+3")], attributes: { axis: 1, start: Dim.of(1), end: Dim.of("b+1") } },
+    { inputs: [real(f, 5, "a")], attributes: { axis: 0, start: Dim.of(0), end: Dim.of(2) } },
+  ],
+});
+
+/** Part of an axis, from `start` up to but not including `end`. */
+export function slice(x: Tensor, axis: AxisRef, start: DimLike, end: DimLike): Tensor {
+  return sliceOp.one([x], { axis: axisIndex(x.type, axis), start: Dim.of(start), end: Dim.of(end) });
+}
+
+const padOp = defineOp<{ axis: number; before: Dim; after: Dim }>("pad", {
+  type: ([x], { axis, before, after }) => tensorType(x.dtype, x.shape.with(axis, before.plus(x.shape[axis]).plus(after))),
+  vjp: ({ g, inputs: [x], attributes: { axis, before } }) => [
+    slice(g, axis, before, before.plus(x.shape[axis])),
+  ],
+  onnx: (e, [x], { inputs: [{ dtype }], attributes: { axis, before, after } }) =>
+    e.node("Pad", [x, e.dims([before, after]), e.scalar(dtype, 0), e.integers([axis])]),
+  ...move,
+  examples: (f) => [
+    { inputs: [real(f, "a", "b")], attributes: { axis: 1, before: Dim.of(2), after: Dim.of(1) } },
+    { inputs: [real(f, "a")], attributes: { axis: 0, before: Dim.of(0), after: Dim.of("a") } },
+  ],
+});
+
+/** Zeros before and after, along an axis. */
+export function pad(x: Tensor, axis: AxisRef, before: DimLike, after: DimLike): Tensor {
+  return padOp.one([x], { axis: axisIndex(x.type, axis), before: Dim.of(before), after: Dim.of(after) });
+}

@@ -1,0 +1,97 @@
+import { GraphError } from "../base/errors.ts";
+import { Dim, known } from "../graph/dim.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
+import { type Backward, defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { mul, sub } from "./arithmetic.ts";
+import { real } from "./example.ts";
+import { sumRows } from "./products.ts";
+import { mean } from "./reduce.ts";
+
+// Normalisation of the last axis. The mean and 1/σ of each row are kept for the gradient.
+
+type Norm = { readonly epsilon: number };
+
+const perRow = (x: TensorType): TensorType => tensorType(x.dtype, [...x.shape.slice(0, -1), Dim.of(1)]);
+const width = (x: TensorType): Dim => x.shape[x.shape.length - 1];
+const rowMean = (x: Tensor): Tensor => mean(x, { axis: -1, keep: true });
+
+function checkAffine([x, ...affine]: readonly TensorType[]): void {
+  if (x.shape.length === 0) throw new GraphError("normalises the last axis, and a scalar has none");
+  for (const vector of affine) {
+    if (vector.dtype !== x.dtype) throw new GraphError(`${x.dtype} meets ${vector.dtype}; cast one of them`);
+    if (vector.shape.length !== 1 || !vector.shape[0].equals(width(x))) {
+      throw new GraphError(`the scale or bias ${showShape(vector.shape)} does not fit the last axis ${width(x)}`);
+    }
+  }
+}
+
+/** ONNX wants a scale; without one of our own it is ones. */
+function scaleOrOnes(e: Emitter, scale: Value | undefined, x: TensorType): Value {
+  if (scale !== undefined) return scale;
+  const ones = new Array(known(width(x), "normalising without a scale")).fill(1);
+  return e.constant(x.dtype, [ones.length], x.dtype === "float64" ? Float64Array.from(ones) : Float32Array.from(ones));
+}
+
+/** With x̂ = (x − μ)/σ and h = scale · g:  dx = (h − mean(h) − x̂ · mean(h · x̂)) / σ. */
+const layerNormOp = defineOp<Norm>("layerNorm", {
+  type: (inputs) => {
+    checkAffine(inputs);
+    return [inputs[0], perRow(inputs[0]), perRow(inputs[0])];
+  },
+  saved: 2,
+  vjp({ g, inputs: [x, scale, bias], outputs: [, mu, inverse] }: Backward<Norm>) {
+    const normal = mul(sub(x, mu), inverse);
+    const h = scale ? mul(g, scale) : g;
+    const dx = mul(inverse, sub(sub(h, rowMean(h)), mul(normal, rowMean(mul(h, normal)))));
+    return [dx, scale && sumRows(mul(g, normal)), bias && sumRows(g)];
+  },
+  onnx(e, [x, scale, bias], { inputs: [type], attributes: { epsilon } }) {
+    const inputs = [x, scaleOrOnes(e, scale, type), ...(bias === undefined ? [] : [bias])];
+    return e.nodes("LayerNormalization", inputs, { axis: -1, epsilon: { float: epsilon } }, { outputs: 3 });
+  },
+  cost: ([x, ...affine]) => ({ flops: size(x).times(7 + affine.length) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b", 5), real(f, 5), real(f, 5)], attributes: { epsilon: 1e-5 } },
+    { inputs: [real(f, "a", 4)], attributes: { epsilon: 1e-5 } },
+    { inputs: [real(f, "a", 4), real(f, 4)], attributes: { epsilon: 1e-5 } },
+  ],
+});
+
+/** (x − μ)/√(σ² + ε) · scale + bias over the last axis; scale and bias may be left out. */
+export function layerNorm(x: Tensor, scale?: Tensor, bias?: Tensor, { epsilon = 1e-5 }: { epsilon?: number } = {}): Tensor {
+  const affine = [scale, bias].filter((vector) => vector !== undefined);
+  if (bias && !scale) throw new GraphError("layerNorm: a bias needs a scale beside it");
+  return layerNormOp.apply([x, ...affine], { epsilon })[0];
+}
+
+const rmsNormOp = defineOp<Norm>("rmsNorm", {
+  type: (inputs) => {
+    checkAffine(inputs);
+    return [inputs[0], perRow(inputs[0])];
+  },
+  saved: 1,
+  vjp({ g, inputs: [x, scale], outputs: [, inverse] }: Backward<Norm>) {
+    const normal = mul(x, inverse);
+    const h = scale ? mul(g, scale) : g;
+    const dx = mul(inverse, sub(h, mul(normal, rowMean(mul(h, normal)))));
+    return [dx, scale && sumRows(mul(g, normal))];
+  },
+  onnx(e, [x, scale], { inputs: [type], attributes: { epsilon } }) {
+    const squares = e.node("ReduceMean", [e.node("Mul", [x, x]), e.integers([-1])], { keepdims: 1 });
+    const inverse = e.node("Reciprocal", [e.node("Sqrt", [e.node("Add", [squares, e.scalar(type.dtype, epsilon)])])]);
+    const normal = e.node("Mul", [x, inverse]);
+    return [scale === undefined ? normal : e.node("Mul", [normal, scale]), inverse];
+  },
+  cost: ([x, ...affine]) => ({ flops: size(x).times(4 + affine.length) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b", 5), real(f, 5)], attributes: { epsilon: 1e-5 } },
+    { inputs: [real(f, "a", 4)], attributes: { epsilon: 1e-5 } },
+  ],
+});
+
+/** x/√(mean(x²) + ε) · scale over the last axis. */
+export function rmsNorm(x: Tensor, scale?: Tensor, { epsilon = 1e-6 }: { epsilon?: number } = {}): Tensor {
+  return rmsNormOp.apply(scale ? [x, scale] : [x], { epsilon })[0];
+}

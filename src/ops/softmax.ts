@@ -1,0 +1,38 @@
+import { defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { type AxisRef, axisIndex, size } from "../graph/type.ts";
+import { mul, sub } from "./arithmetic.ts";
+import { real } from "./example.ts";
+import { exp } from "./functions.ts";
+import { sum } from "./sum.ts";
+
+type Along = { readonly axis: number };
+
+const softmaxOp = defineOp<Along>("softmax", {
+  type: ([x]) => x,
+  vjp: ({ g, outputs: [y], attributes: { axis } }) => [mul(y, sub(g, sum(mul(g, y), { axis, keep: true })))],
+  onnx: (e, [x], { attributes: { axis } }) => e.node("Softmax", [x], { axis }),
+  cost: ([x]) => ({ flops: size(x).times(5) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b")], attributes: { axis: 1 } },
+    { inputs: [real(f, "a", "b", "c")], attributes: { axis: 1 } },
+  ],
+});
+
+const logSoftmaxOp = defineOp<Along>("logSoftmax", {
+  type: ([x]) => x,
+  vjp: ({ g, outputs: [y], attributes: { axis } }) => [sub(g, mul(exp(y), sum(g, { axis, keep: true })))],
+  onnx: (e, [x], { attributes: { axis } }) => e.node("LogSoftmax", [x], { axis }),
+  cost: ([x]) => ({ flops: size(x).times(5) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b")], attributes: { axis: 1 } },
+    { inputs: [real(f, "a", "b", "c")], attributes: { axis: 0 } },
+  ],
+});
+
+/** exp(x) / Σ exp(x) along an axis. */
+export const softmax = (x: Tensor, { axis = -1 }: { axis?: AxisRef } = {}): Tensor => softmaxOp.one([x], { axis: axisIndex(x.type, axis) });
+
+/** x − log Σ exp(x) along an axis. */
+export const logSoftmax = (x: Tensor, { axis = -1 }: { axis?: AxisRef } = {}): Tensor =>
+  logSoftmaxOp.one([x], { axis: axisIndex(x.type, axis) });

@@ -1,0 +1,48 @@
+import { copyNode, rewrite } from "../graph/cleanup.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
+import { constant, constantOp, inputOp, parameterOp } from "../graph/leaves.ts";
+import type { Op } from "../graph/op.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
+import { byteSize, concreteShape } from "../graph/type.ts";
+import { emitOnnx, outputName } from "../onnx/emit.ts";
+import type { Engine } from "./session.ts";
+
+/** A folded constant larger than this costs more to keep than to compute. */
+const largest = 8 * 2 ** 20;
+
+/**
+ * Computes once what depends on no input: causal masks, position tables. The engine itself does the arithmetic, so a folded
+ * value is the value that the graph would have had. Sizes must be known; what depends on an open symbol stays.
+ */
+export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph> {
+  const fixed = new Set<Node>();
+  const wanted = new Map<string, Tensor>();
+  const nodes = graphNodes(graph);
+  const foldable = (x: Tensor) => fixed.has(x.node) && x.node.op !== (constantOp as Op);
+  for (const node of nodes) {
+    if (isFixed(node, fixed)) fixed.add(node);
+    else for (const x of node.inputs) if (foldable(x)) wanted.set(`${wanted.size}`, x);
+  }
+  const results = new Map<Tensor, Tensor>();
+  if (wanted.size > 0) {
+    const unique = new Map([...new Set(wanted.values())].map((x, i) => [`${i}`, x]));
+    const part: Graph = { inputs: new Map(), parameters: new Map(), taps: new Map(), outputs: unique };
+    const session = await engine.createSession(emitOnnx(part), { threads: 1 });
+    const names = [...unique.keys()].map(outputName);
+    const values = await session.run({}, names);
+    await session.release();
+    for (const [name, x] of unique) results.set(x, constant(values[outputName(name)]));
+  }
+  if (results.size === 0) return graph;
+  return rewrite(graph, (node, inputs) => {
+    const copied = copyNode(node, inputs);
+    return node.outputs.map((y, i) => results.get(y) ?? copied[i]);
+  });
+}
+
+/** Whether a node's value is known before anything is fed. A fill stays: it broadcasts from one number. */
+function isFixed(node: Node, fixed: ReadonlySet<Node>): boolean {
+  if (node.op === (inputOp as Op) || node.op === (parameterOp as Op)) return false;
+  return node.inputs.every((x) => fixed.has(x.node)) && node.outputs.every((y) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest);
+}
+

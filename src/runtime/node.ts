@@ -1,0 +1,99 @@
+import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
+import type { DType, HostArray, TypedArray } from "../base/arrays.ts";
+import { EngineError } from "../base/errors.ts";
+import type { Arrays, Engine, Session, SessionOptions } from "./session.ts";
+
+type Ort = typeof import("onnxruntime-node");
+let loading: Promise<Ort> | undefined;
+
+/** ONNX Runtime inside Node, on the CPU. */
+export const nodeEngine: Engine = {
+  name: "onnxruntime-node",
+  async createSession(model, options = {}) {
+    const ort = await load();
+    try {
+      return new NodeSession(ort, await ort.InferenceSession.create(model, ortOptions(options)));
+    } catch (error) {
+      throw new EngineError(`ONNX Runtime refused the model: ${message(error)}`, { cause: error });
+    }
+  },
+};
+
+async function load(): Promise<Ort> {
+  loading ??= import("onnxruntime-node").then(
+    (module) => (module as { default?: Ort }).default ?? module,
+    (error) => {
+      const cure = "npm install onnxruntime-node --onnxruntime-node-install=skip";
+      throw new EngineError(`onnxruntime-node could not be loaded (${message(error)}); install it with: ${cure}`, { cause: error });
+    },
+  );
+  return loading;
+}
+
+function ortOptions({ threads, folder, profile }: SessionOptions): InferenceSession.SessionOptions {
+  return {
+    // Our own lowering does the fusing; the optimiser would undo some of it.
+    graphOptimizationLevel: "disabled",
+    interOpNumThreads: 1,
+    logSeverityLevel: 3,
+    ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
+    ...(profile === undefined ? {} : { enableProfiling: true, profileFilePrefix: profile }),
+    extra: {
+      session: {
+        // A masked softmax is full of denormal numbers, and each costs a hundred cycles.
+        set_denormal_as_zero: "1",
+        ...(folder === undefined ? {} : { model_external_initializers_file_folder_path: folder }),
+      },
+    },
+  };
+}
+
+class NodeSession implements Session {
+  readonly #ort: Ort;
+  #session: InferenceSession | undefined;
+  /** Tensors around arrays that come again (weights, gradients): wrapping is the slow part of a small run. */
+  readonly #wrapped = new WeakMap<HostArray, OrtTensor>();
+
+  constructor(ort: Ort, session: InferenceSession) {
+    this.#ort = ort;
+    this.#session = session;
+  }
+
+  async run(feeds: Arrays, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
+    if (!this.#session) throw new EngineError("this session was released and cannot run again; create another");
+    const ortFeeds: Record<string, OrtTensor> = {};
+    for (const name in feeds) ortFeeds[name] = this.#wrap(feeds[name]);
+    const fetches: Record<string, OrtTensor | null> = {};
+    for (const name of outputs) fetches[name] = into[name] ? this.#wrap(into[name]) : null;
+    let results: InferenceSession.ReturnType;
+    try {
+      results = await this.#session.run(ortFeeds, fetches);
+    } catch (error) {
+      throw new EngineError(`ONNX Runtime could not run the model: ${message(error)}`, { cause: error });
+    }
+    const arrays: Record<string, HostArray> = {};
+    for (const name of outputs) arrays[name] = into[name] ?? unwrap(results[name] as OrtTensor);
+    return arrays;
+  }
+
+  endProfiling(): void {
+    this.#session?.endProfiling();
+  }
+
+  async release(): Promise<void> {
+    const session = this.#session;
+    this.#session = undefined;
+    await session?.release();
+  }
+
+  #wrap(x: HostArray): OrtTensor {
+    const found = this.#wrapped.get(x);
+    if (found) return found;
+    const tensor = new this.#ort.Tensor(x.dtype as "float32", x.data as Float32Array, x.shape);
+    this.#wrapped.set(x, tensor);
+    return tensor;
+  }
+}
+
+const unwrap = (x: OrtTensor): HostArray => ({ dtype: x.type as DType, shape: x.dims, data: x.data as TypedArray });
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0];

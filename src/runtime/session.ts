@@ -1,0 +1,27 @@
+import type { HostArray } from "../base/arrays.ts";
+
+export interface SessionOptions {
+  /** How many threads one run may use; the engine's own choice if left out. */
+  readonly threads?: number;
+  /** A folder in which the model's external data lies. */
+  readonly folder?: string;
+  /** Record what each operator takes; `endProfiling` writes it to a file with this prefix. */
+  readonly profile?: string;
+}
+
+export type Arrays = Readonly<Record<string, HostArray>>;
+
+/** One ONNX model, ready to run. */
+export interface Session {
+  /** Computes. An array in `into` is filled in place and must have exactly the output's shape; the other outputs are new. */
+  run(feeds: Arrays, outputs: readonly string[], into?: Arrays): Promise<Record<string, HostArray>>;
+  endProfiling(): void;
+  /** Gives back its memory. It cannot run after that. */
+  release(): Promise<void>;
+}
+
+/** What computes: ONNX Runtime in Node, or in a web page. */
+export interface Engine {
+  readonly name: string;
+  createSession(model: Uint8Array, options?: SessionOptions): Promise<Session>;
+}

@@ -1,0 +1,50 @@
+import { array, elementCount, emptyArray, type HostArray } from "../../src/base/arrays.ts";
+import { type Chance, chance } from "../../src/base/chance.ts";
+import type { Domain, Example, ExampleInput } from "../../src/graph/op.ts";
+import { Dim } from "../../src/graph/dim.ts";
+import type { TensorType } from "../../src/graph/type.ts";
+
+export type Sizes = Record<string, number>;
+
+/** The symbols that an example leaves open. */
+export function symbolsOf(example: Example<never>): string[] {
+  return [...new Set(example.inputs.flatMap(({ type }) => type.shape.flatMap((dim) => dim.symbols)))].sort();
+}
+
+/** Ordinary sizes, all ones, and each symbol empty in turn. */
+export function sizeVariants(example: Example<never>): { name: string; sizes: Sizes }[] {
+  const symbols = symbolsOf(example);
+  const ordinary = Object.fromEntries(symbols.map((symbol, i) => [symbol, 2 + (i % 4)]));
+  const variants = [{ name: "ordinary sizes", sizes: ordinary }];
+  if (symbols.length > 0) variants.push({ name: "sizes of 1", sizes: Object.fromEntries(symbols.map((symbol) => [symbol, 1])) });
+  for (const symbol of symbols) {
+    if (!example.nonEmpty?.includes(symbol)) variants.push({ name: `${symbol} = 0`, sizes: { ...ordinary, [symbol]: 0 } });
+  }
+  return variants;
+}
+
+export const concrete = (type: TensorType, sizes: Sizes): number[] => type.shape.map((dim) => dim.bind(sizes).value as number);
+
+export function sampleInput({ type, domain }: ExampleInput, sizes: Sizes, source: Chance): HostArray {
+  const shape = concrete(type, sizes);
+  const data = emptyArray(type.dtype, elementCount(shape));
+  for (let i = 0; i < data.length; i++) data[i] = draw(domain, source, i, data.length, sizes);
+  return { dtype: type.dtype, shape, data };
+}
+
+function draw(domain: Domain, source: Chance, place: number, count: number, sizes: Sizes): number {
+  if (typeof domain === "object") return source.integer(place, Dim.of(domain.below).bind(sizes).value as number);
+  if (domain === "real") return source.normal(place);
+  if (domain === "positive") return 0.5 + 1.5 * source.uniform(place);
+  if (domain === "boolean") return source.integer(place, 2);
+  if (domain === "byte") return source.integer(place, 256);
+  return (((place * 7919) % Math.max(count, 1)) + 0.5 - count / 2 + 0.4 * (source.uniform(place) - 0.5)) / 2 + 0.05; // apart
+}
+
+export const samples = (example: Example<never>, sizes: Sizes, seed = 1): HostArray[] =>
+  example.inputs.map((input, i) => sampleInput(input, sizes, chance(seed).fork(i)));
+
+export const random = (shape: number[], seed: number, dtype: "float32" | "float64" = "float32"): HostArray => {
+  const source = chance(seed).fork("random");
+  return array(dtype, Array.from({ length: elementCount(shape) }, (_, i) => source.normal(i)), shape);
+};
