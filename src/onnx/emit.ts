@@ -5,6 +5,7 @@ import type { Dim } from "../graph/dim.ts";
 import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter, leafName } from "../graph/leaves.ts";
+import { type Solution, solveSymbols } from "../graph/solve.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { sameShape, type TensorType } from "../graph/type.ts";
 import {
@@ -50,10 +51,11 @@ class ModelWriter implements Emitter {
   readonly #initializers = new Map<string, TensorProto>();
   readonly #inputs: ValueInfoProto[] = [];
   readonly #symbols = new Map<string, Value>();
+  #solutions: readonly Solution[] | undefined;
   /** What each view was made from, so that a reshape there and back costs nothing. */
   readonly #views = new Map<Value, { source: Value; shape: readonly Dim[] }>();
   readonly #reshaped = new Map<string, Value>();
-  readonly #outputNames = new Set<Value>();
+  readonly #outputs = new Set<Value>();
   #count = 0;
 
   constructor(graph: Graph, options: EmitOptions) {
@@ -164,14 +166,16 @@ class ModelWriter implements Emitter {
   #symbol(name: string): Value {
     const known = this.#symbols.get(name);
     if (known) return known;
-    for (const [inputName, { shape }] of this.#graph.inputs) {
-      const axis = shape.findIndex((dim) => dim.value === undefined && dim.expression === name);
-      if (axis < 0) continue;
-      const value = this.node("Shape", [inputName], { start: axis, end: axis + 1 });
-      this.#symbols.set(name, value);
-      return value;
+    this.#solutions ??= solveSymbols([...this.#graph.inputs].map(([input, { type }]) => [input, type]));
+    const solution = this.#solutions.find(({ symbol }) => symbol === name);
+    if (!solution) {
+      throw new GraphError(`the open dimension "${name}" does not follow from the shape of any input; bind it to a number`);
     }
-    throw new GraphError(`the open dimension "${name}" is not an axis of any input, so its size cannot be read off; bind it to a number`);
+    const { input, axis, rest } = solution;
+    const size = this.node("Shape", [input], { start: axis, end: axis + 1 });
+    const value = rest.value === 0 ? size : this.node("Sub", [size, this.#dim(rest)]);
+    this.#symbols.set(name, value);
+    return value;
   }
 
   #declareInput(name: string, tensor: Tensor): void {
@@ -204,15 +208,19 @@ class ModelWriter implements Emitter {
     this.#values.set(tensor, name);
   }
 
-  /** Outputs carry the names that the caller gave, so a value that is one already (or an input) passes through Identity. */
+  /** Outputs carry the names that the caller gave: a node's own output is renamed where that is possible, else copied. */
   #declareOutput(name: string, tensor: Tensor): ValueInfoProto {
     const value = this.#values.get(tensor) as Value;
     const output = outputName(name);
     const made = this.#nodes.find((node) => node.output.includes(value));
     const used = this.#nodes.some((node) => node.input.includes(value));
-    if (made && !used && !this.#outputNames.has(value)) made.output[made.output.indexOf(value)] = output;
-    else this.#nodes.push({ opType: "Identity", domain: "", input: [value], output: [output], attribute: [] });
-    this.#outputNames.add(value);
+    if (made && !used && !this.#outputs.has(value)) {
+      made.output[made.output.indexOf(value)] = output;
+      for (const [x, v] of this.#values) if (v === value) this.#values.set(x, output);
+    } else {
+      this.#nodes.push({ opType: "Identity", domain: "", input: [value], output: [output], attribute: [] });
+    }
+    this.#outputs.add(output);
     return valueInfo(output, tensor.type);
   }
 

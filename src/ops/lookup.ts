@@ -4,6 +4,7 @@ import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { ids, real } from "./example.ts";
+import { oneHot } from "./one-hot.ts";
 
 // Rows of a table by id, and the way back: every gradient added to its row.
 
@@ -41,8 +42,7 @@ const scatterRowsOp = defineOp<{ rows: Dim }>("scatterRows", {
     const width = y.shape[1];
     const flat = e.reshape(updates, u.shape, [count, width]);
     if (rows.value !== undefined && rows.value <= oneHotLimit) {
-      const offOn = e.constant(u.dtype, [2], u.dtype === "float64" ? Float64Array.of(0, 1) : Float32Array.of(0, 1));
-      const hot = e.node("OneHot", [e.reshape(indices, i.shape, [count]), e.dims([rows]), offOn], { axis: 0 }); // [rows, count]
+      const hot = oneHot(e, e.reshape(indices, i.shape, [count]), rows, 0, u.dtype, 0, 1); // [rows, count]
       return e.node("MatMul", [hot, flat]);
     }
     // ScatterND with reduction=add loses updates of repeated ids: it runs in parallel without atomics. ScatterElements does not.

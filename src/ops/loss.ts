@@ -10,6 +10,7 @@ import { ids, real } from "./example.ts";
 import { extent } from "./fill.ts";
 import { exp } from "./functions.ts";
 import { reshape } from "./movement.ts";
+import { oneHot } from "./one-hot.ts";
 import { sum } from "./sum.ts";
 
 // Cross-entropy over the last axis, against target ids.
@@ -71,8 +72,7 @@ const negativeTargetsOp = defineOp<{ vocabulary: Dim; dtype: "float32" | "float6
   onnx(e, [targets], { attributes: { vocabulary, dtype, smoothing } }) {
     const off = -smoothing / (vocabulary.value ?? 1);
     if (vocabulary.value === undefined && smoothing > 0) throw new GraphError("label smoothing needs the size of the vocabulary; bind it");
-    const values = e.constant(dtype, [2], dtype === "float32" ? Float32Array.of(off, off - (1 - smoothing)) : Float64Array.of(off, off - (1 - smoothing)));
-    return e.node("OneHot", [targets, e.dims([vocabulary]), values], { axis: -1 });
+    return oneHot(e, targets, vocabulary, -1, dtype, off, off - (1 - smoothing));
   },
   cost: () => ({ flops: 0 }),
   examples: (f) => [{ inputs: [ids(5, "a", "b")], attributes: { vocabulary: Dim.of(5), dtype: f, smoothing: 0.1 } }],

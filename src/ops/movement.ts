@@ -25,7 +25,7 @@ const reshapeOp = defineOp<{ shape: readonly Dim[] }>("reshape", {
   examples: (f) => [
     { inputs: [real(f, "a", "b")], attributes: { shape: [Dim.of("a*b")] } },
     { inputs: [real(f, "a", "b", 6)], attributes: { shape: [Dim.of("a*b"), Dim.of(2), Dim.of(3)] } },
-    { inputs: [real(f, "a*b")], attributes: { shape: [Dim.of("b"), Dim.of("a")] } },
+    { inputs: [real(f, "a", 6)], attributes: { shape: [Dim.of(3), Dim.of("a"), Dim.of(2)] } },
   ],
 });
 

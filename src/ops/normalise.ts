@@ -34,6 +34,22 @@ function scaleOrOnes(e: Emitter, scale: Value | undefined, x: TensorType): Value
   return e.constant(x.dtype, [ones.length], x.dtype === "float64" ? Float64Array.from(ones) : Float32Array.from(ones));
 }
 
+/** ONNX's LayerNormalization gives the mean and 1/σ in float32 only, so float64 is spelled out. */
+function layerNormByHand(e: Emitter, [x, scale, bias]: readonly (Value | undefined)[], type: TensorType, epsilon: number): Value[] {
+  const last = e.integers([type.shape.length - 1]);
+  const average = (value: Value) => e.node("ReduceMean", [value, last], { keepdims: 1 });
+  const mu = average(x as Value);
+  const centred = e.node("Sub", [x as Value, mu]);
+  const inverse = inverseRoot(e, average(e.node("Mul", [centred, centred])), type, epsilon);
+  let y = e.node("Mul", [centred, inverse]);
+  if (scale !== undefined) y = e.node("Mul", [y, scale]);
+  if (bias !== undefined) y = e.node("Add", [y, bias]);
+  return [y, mu, inverse];
+}
+
+const inverseRoot = (e: Emitter, x: Value, { dtype }: TensorType, epsilon: number): Value =>
+  e.node("Reciprocal", [e.node("Sqrt", [e.node("Add", [x, e.scalar(dtype, epsilon)])])]);
+
 /** With x̂ = (x − μ)/σ and h = scale · g:  dx = (h − mean(h) − x̂ · mean(h · x̂)) / σ. */
 const layerNormOp = defineOp<Norm>("layerNorm", {
   type: (inputs) => {
@@ -48,6 +64,7 @@ const layerNormOp = defineOp<Norm>("layerNorm", {
     return [dx, scale && sumRows(mul(g, normal)), bias && sumRows(g)];
   },
   onnx(e, [x, scale, bias], { inputs: [type], attributes: { epsilon } }) {
+    if (type.dtype === "float64") return layerNormByHand(e, [x, scale, bias], type, epsilon);
     const inputs = [x, scaleOrOnes(e, scale, type), ...(bias === undefined ? [] : [bias])];
     return e.nodes("LayerNormalization", inputs, { axis: -1, epsilon: { float: epsilon } }, { outputs: 3 });
   },
@@ -79,8 +96,8 @@ const rmsNormOp = defineOp<Norm>("rmsNorm", {
     return [dx, scale && sumRows(mul(g, normal))];
   },
   onnx(e, [x, scale], { inputs: [type], attributes: { epsilon } }) {
-    const squares = e.node("ReduceMean", [e.node("Mul", [x, x]), e.integers([-1])], { keepdims: 1 });
-    const inverse = e.node("Reciprocal", [e.node("Sqrt", [e.node("Add", [squares, e.scalar(type.dtype, epsilon)])])]);
+    const squares = e.node("ReduceMean", [e.node("Mul", [x, x]), e.integers([type.shape.length - 1])], { keepdims: 1 });
+    const inverse = inverseRoot(e, squares, type, epsilon);
     const normal = e.node("Mul", [x, inverse]);
     return [scale === undefined ? normal : e.node("Mul", [normal, scale]), inverse];
   },

@@ -58,8 +58,12 @@ const matmulOp = defineOp<Matmul>("matmul", {
     { inputs: [real(f, "m", "k"), real(f, "k", "n")], attributes: { transposeA: false, transposeB: false, scale: 1 } },
     { inputs: [real(f, "a", "k", "m"), real(f, "a", "n", "k")], attributes: { transposeA: true, transposeB: true, scale: 0.5 } },
     { inputs: [real(f, "a", "m", "k"), real(f, "k", "n")], attributes: { transposeA: false, transposeB: false, scale: 1 } },
-    { inputs: [real(f, "m", "k"), real(f, "a", "n", "k")], attributes: { transposeA: false, transposeB: true, scale: 2 } },
-    { inputs: [real(f, "a", 1, "m", "k"), real(f, "c", "k", "n")], attributes: { transposeA: false, transposeB: false, scale: 0.5 } },
+    { inputs: [real(f, "m", "k"), real(f, "a", "n", "k")], attributes: { transposeA: false, transposeB: true, scale: 2 }, nonEmpty: ["a"] },
+    {
+      inputs: [real(f, "a", 1, "m", "k"), real(f, "c", "k", "n")],
+      attributes: { transposeA: false, transposeB: false, scale: 0.5 },
+      nonEmpty: ["c"], // ONNX Runtime cannot broadcast against an empty batch
+    },
   ],
 });
 

@@ -1,7 +1,8 @@
 import type { HostArray } from "../base/arrays.ts";
 import { FeedError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
-import { type TensorType, showType } from "../graph/type.ts";
+import { solveSymbols } from "../graph/solve.ts";
+import { showType, type TensorType } from "../graph/type.ts";
 import type { Arrays } from "./session.ts";
 
 export type Sizes = Readonly<Record<string, number>>;
@@ -11,35 +12,32 @@ export function bindFeeds(types: ReadonlyMap<string, TensorType>, feeds: Arrays,
   for (const name of Object.keys(feeds)) {
     if (!types.has(name)) throw new FeedError(`there is no input called "${name}"${suggest(name, types.keys())}`);
   }
+  for (const [name, type] of types) {
+    if (!feeds[name]) throw new FeedError(`the input "${name}" (${showType(type)}) is missing`);
+    checkKind(name, type, feeds[name]);
+  }
   const sizes: Record<string, number> = { ...bound };
   const source: Record<string, string> = {};
-  for (const [name, type] of types) {
-    const fed = feeds[name];
-    if (!fed) throw new FeedError(`the input "${name}" (${showType(type)}) is missing`);
-    checkKind(name, type, fed);
-    for (const [axis, dim] of type.shape.entries()) {
-      const symbol = dim.value === undefined ? dim.expression : "";
-      if (symbol !== "" && dim.symbols.length === 1 && dim.symbols[0] === symbol) {
-        const size = sizes[symbol];
-        if (size !== undefined && size !== fed.shape[axis]) {
-          const where = source[symbol] === undefined ? "as it was bound" : `in "${source[symbol]}"`;
-          throw new FeedError(`the input "${name}" has ${symbol} = ${fed.shape[axis]}, but ${symbol} is ${size} ${where}: ${showFed(fed)} for ${showType(type)}`);
-        }
-        sizes[symbol] = fed.shape[axis];
-        source[symbol] ??= name;
-      }
-    }
+  for (const { symbol, input, axis, rest } of solveSymbols(types)) {
+    if (sizes[symbol] !== undefined) continue;
+    sizes[symbol] = feeds[input].shape[axis] - (rest.bind(sizes).value as number);
+    source[symbol] = input;
   }
   for (const [name, type] of types) {
     for (const [axis, dim] of type.shape.entries()) {
       const wanted = dim.bind(sizes).value;
-      if (wanted === undefined) throw new FeedError(`the size of "${dim}" in input "${name}" does not follow from the other inputs; bind it`);
-      if (wanted !== feeds[name].shape[axis]) {
-        throw new FeedError(`the input "${name}" is ${showFed(feeds[name])}, but its axis ${axis} must be ${dim.value === undefined ? `${dim} = ${wanted}` : dim}: wanted ${showType(type)}`);
-      }
+      if (wanted === undefined) throw new FeedError(`the size of "${dim}" in input "${name}" does not follow from the inputs; bind it`);
+      if (wanted !== feeds[name].shape[axis] || wanted < 0) throw new FeedError(mismatch(name, type, feeds[name], axis, wanted, source));
     }
   }
   return sizes;
+}
+
+function mismatch(name: string, type: TensorType, fed: HostArray, axis: number, wanted: number, source: Record<string, string>): string {
+  const dim = type.shape[axis];
+  const others = dim.symbols.map((symbol) => source[symbol]).filter((input) => input !== undefined && input !== name);
+  const reason = dim.value === undefined ? `${dim} is ${wanted}${others.length > 0 ? ` in "${others.join('", "')}"` : ""}` : `wanted ${showType(type)}`;
+  return `the input "${name}" is ${showFed(fed)}: its axis ${axis} has size ${fed.shape[axis]}, but ${reason}`;
 }
 
 function checkKind(name: string, type: TensorType, fed: HostArray): void {

@@ -48,3 +48,15 @@ export const random = (shape: number[], seed: number, dtype: "float32" | "float6
   const source = chance(seed).fork("random");
   return array(dtype, Array.from({ length: elementCount(shape) }, (_, i) => source.normal(i)), shape);
 };
+
+/** An example with its symbols bound, in types and attributes. */
+export function bound(example: Example<never>, sizes: Sizes): Example<never> {
+  const bind = (value: unknown): unknown => {
+    if (value instanceof Dim) return value.bind(sizes);
+    if (Array.isArray(value)) return value.map(bind);
+    return value;
+  };
+  const attributes = Object.fromEntries(Object.entries(example.attributes as object).map(([key, value]) => [key, bind(value)]));
+  const inputs = example.inputs.map(({ type, domain }) => ({ type: { ...type, shape: type.shape.map((dim) => dim.bind(sizes)) }, domain }));
+  return { ...example, inputs, attributes: attributes as never };
+}

@@ -1,0 +1,64 @@
+// AssemblyScript: TypeScript's syntax, compiled to WebAssembly with 128-bit vectors. Buffers are addresses in the module's memory.
+
+/** Σ x², added up in float64. */
+export function sumSquares(x: usize, count: i32): f64 {
+  let low = f64x2.splat(0);
+  let high = f64x2.splat(0);
+  const vectors = x + (<usize>(count & ~3) << 2);
+  let at = x;
+  for (; at < vectors; at += 16) {
+    const v = v128.load(at);
+    const a = f64x2.promote_low_f32x4(v);
+    const b = f64x2.promote_low_f32x4(i8x16.shuffle(v, v, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14, 15));
+    low = f64x2.add(low, f64x2.mul(a, a));
+    high = f64x2.add(high, f64x2.mul(b, b));
+  }
+  let total = f64x2.extract_lane(low, 0) + f64x2.extract_lane(low, 1) + f64x2.extract_lane(high, 0) + f64x2.extract_lane(high, 1);
+  const end = x + (<usize>count << 2);
+  for (; at < end; at += 4) {
+    const v = <f64>load<f32>(at);
+    total += v * v;
+  }
+  return total;
+}
+
+/**
+ * One AdamW step in place. `rate` is the learning rate over the first moment's bias correction, `root` 1 over the second's,
+ * `keep` 1 − learning rate · weight decay, `scale` what clipping multiplies the gradient by. Moments below 1e-30 become 0,
+ * before they turn into denormal numbers, which are slow.
+ */
+export function adamw(
+  w: usize, g: usize, m: usize, v: usize, count: i32,
+  rate: f32, beta1: f32, beta2: f32, root: f32, epsilon: f32, keep: f32, scale: f32,
+): void {
+  const rest1: f32 = 1 - beta1;
+  const rest2: f32 = 1 - beta2;
+  const vRate = f32x4.splat(rate), vBeta1 = f32x4.splat(beta1), vBeta2 = f32x4.splat(beta2);
+  const vRest1 = f32x4.splat(rest1), vRest2 = f32x4.splat(rest2), vRoot = f32x4.splat(root);
+  const vEpsilon = f32x4.splat(epsilon), vKeep = f32x4.splat(keep), vScale = f32x4.splat(scale);
+  const tiny = f32x4.splat(1e-30);
+  const vectors = <usize>(count & ~3) << 2;
+  let i: usize = 0;
+  for (; i < vectors; i += 16) {
+    const gradient = f32x4.mul(v128.load(g + i), vScale);
+    let first = f32x4.add(f32x4.mul(v128.load(m + i), vBeta1), f32x4.mul(gradient, vRest1));
+    let second = f32x4.add(f32x4.mul(v128.load(v + i), vBeta2), f32x4.mul(f32x4.mul(gradient, gradient), vRest2));
+    first = v128.and(first, f32x4.gt(f32x4.abs(first), tiny));
+    second = v128.and(second, f32x4.gt(second, tiny));
+    v128.store(m + i, first);
+    v128.store(v + i, second);
+    const step = f32x4.div(f32x4.mul(first, vRate), f32x4.add(f32x4.sqrt(f32x4.mul(second, vRoot)), vEpsilon));
+    v128.store(w + i, f32x4.sub(f32x4.mul(v128.load(w + i), vKeep), step));
+  }
+  const end = <usize>count << 2;
+  for (; i < end; i += 4) {
+    const gradient = load<f32>(g + i) * scale;
+    let first = load<f32>(m + i) * beta1 + gradient * rest1;
+    let second = load<f32>(v + i) * beta2 + gradient * gradient * rest2;
+    if (!(abs<f32>(first) > 1e-30)) first = 0;
+    if (!(second > 1e-30)) second = 0;
+    store<f32>(m + i, first);
+    store<f32>(v + i, second);
+    store<f32>(w + i, load<f32>(w + i) * keep - (first * rate) / (sqrt<f32>(second * root) + epsilon));
+  }
+}
