@@ -6,11 +6,25 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const run = (script, ...args) => execFileSync(process.execPath, [join(root, "node_modules", script), ...args], { cwd: root, stdio: "inherit" });
+const run = (script, ...args) =>
+  execFileSync(process.execPath, [join(root, "node_modules", script), ...args], { cwd: root, stdio: "inherit" });
 
 const folder = mkdtempSync(join(tmpdir(), "qkv-build-"));
 const wasm = join(folder, "kernels.wasm");
-run("assemblyscript/bin/asc.js", "src/training/kernels.as.ts", "-o", wasm, "--optimizeLevel", "3", "--runtime", "stub", "--enable", "simd", "--importMemory", "--noAssert");
+run(
+  "assemblyscript/bin/asc.js",
+  "src/training/kernels.as.ts",
+  "-o",
+  wasm,
+  "--optimizeLevel",
+  "3",
+  "--runtime",
+  "stub",
+  "--enable",
+  "simd",
+  "--importMemory",
+  "--noAssert",
+);
 const bytes = readFileSync(wasm).toString("base64");
 writeFileSync(
   join(root, "src/training/kernels.wasm.ts"),

@@ -18,7 +18,10 @@ const rest = 30;
  * Times several things in turns, so that a slow moment of the machine hits all of them. Compare best with best: on a shared
  * machine the smallest time is the one that was disturbed least.
  */
-export async function interleave<Name extends string>(contestants: Record<Name, Contestant>, rounds: number): Promise<Record<Name, Timing>> {
+export async function interleave<Name extends string>(
+  contestants: Record<Name, Contestant>,
+  rounds: number,
+): Promise<Record<Name, Timing>> {
   const names = Object.keys(contestants) as Name[];
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
   for (let round = -1; round < rounds; round++) {

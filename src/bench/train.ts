@@ -85,7 +85,12 @@ function stepFlops({ batch, config: { layers, width, context } }: Workload, para
 
 async function matrixProduct(threads: number): Promise<Contestant> {
   const source = chance(1);
-  const matrix = (seed: number) => array("float32", Float32Array.from({ length: side * side }, (_, i) => source.fork(seed).normal(i)), [side, side]);
+  const matrix = (seed: number) =>
+    array(
+      "float32",
+      Float32Array.from({ length: side * side }, (_, i) => source.fork(seed).normal(i)),
+      [side, side],
+    );
   const fn = tensorFunction({ a: float32([side, side]), b: float32([side, side]) }, (_, { a, b }) => ({ c: matmul(a, b) }));
   const [a, b] = [matrix(1), matrix(2)];
   const compiled = compile(fn, { threads });
@@ -110,7 +115,14 @@ export async function trainingStep({ config, batch, burst }: Workload, threads: 
     optimizer.step(1e-3);
     return Number(result.loss.data[0]);
   };
-  return { run, burst, parameters: layout.total, compileMs, release: () => compiled.release(), endProfiling: () => compiled.endProfiling() };
+  return {
+    run,
+    burst,
+    parameters: layout.total,
+    compileMs,
+    release: () => compiled.release(),
+    endProfiling: () => compiled.endProfiling(),
+  };
 }
 
 /** Windows of a made-up text with some order in it. */

@@ -14,8 +14,21 @@ bench
       console.log(JSON.stringify(result));
       return;
     }
-    console.log(`MatMul 1024³      ${result.matmul.gflops.toFixed(1)} GFLOPS at best, ${result.matmul.medianGflops.toFixed(1)} median, ${threads} threads`);
-    for (const { name, msPerStep, medianMsPerStep, tokensPerSecond, gflops, fraction, peakMemoryBytes, compileMs, firstLoss, lastLoss } of result.workloads) {
+    console.log(
+      `MatMul 1024³      ${result.matmul.gflops.toFixed(1)} GFLOPS at best, ${result.matmul.medianGflops.toFixed(1)} median, ${threads} threads`,
+    );
+    for (const {
+      name,
+      msPerStep,
+      medianMsPerStep,
+      tokensPerSecond,
+      gflops,
+      fraction,
+      peakMemoryBytes,
+      compileMs,
+      firstLoss,
+      lastLoss,
+    } of result.workloads) {
       console.log(
         `${name}  ${msPerStep.toFixed(1)} ms a step at best, ${medianMsPerStep.toFixed(1)} median · ${Math.round(tokensPerSecond)} tokens/s · ${gflops.toFixed(1)} GFLOPS = ${fraction.toFixed(3)} of the MatMul · compiled in ${compileMs.toFixed(0)} ms · peak ${(peakMemoryBytes / 2 ** 20).toFixed(0)} MB · loss ${firstLoss.toFixed(3)} → ${lastLoss.toFixed(3)}`,
       );

@@ -15,9 +15,13 @@ export interface GradOptions {
 /** The derivatives of a scalar with respect to tensors, as more graph: reverse mode, one sweep from the loss back. */
 export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error" }: GradOptions = {}): Tensor[] {
   if (!isFloat(loss.dtype)) throw new GraphError(`the gradient of ${show(loss)} does not exist: a loss must be float32 or float64`);
-  if (loss.rank > 0) throw new GraphError(`the gradient of ${show(loss)} is not one number per parameter: reduce the loss to a scalar first, with sum or mean`);
+  if (loss.rank > 0)
+    throw new GraphError(
+      `the gradient of ${show(loss)} is not one number per parameter: reduce the loss to a scalar first, with sum or mean`,
+    );
   for (const x of of) {
-    if (!isFloat(x.dtype)) throw new GraphError(`the gradient with respect to ${show(x)} does not exist: only float32 and float64 tensors have one`);
+    if (!isFloat(x.dtype))
+      throw new GraphError(`the gradient with respect to ${show(x)} does not exist: only float32 and float64 tensors have one`);
   }
   const order = topological([loss]);
   const needed = dependents(order, of);
@@ -50,11 +54,15 @@ function sweep(node: Node, needed: ReadonlySet<Node>, gradients: Map<Tensor, Ten
   const wanted = node.inputs.map((x) => needed.has(x.node) && isFloat(x.dtype));
   if (!wanted.includes(true)) return;
   if (!node.op.vjp) {
-    throw new GraphError(`${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} has no gradient, and the loss depends on it; keep it out of the loss`);
+    throw new GraphError(
+      `${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} has no gradient, and the loss depends on it; keep it out of the loss`,
+    );
   }
   const { inputs, outputs, attributes } = node;
   if (grads.slice(outputs.length - (node.op.saved ?? 0)).some((g) => g !== undefined)) {
-    throw new GraphError(`${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} can be differentiated once only: its gradient rule reuses values that carry no gradient`);
+    throw new GraphError(
+      `${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} can be differentiated once only: its gradient rule reuses values that carry no gradient`,
+    );
   }
   const results = node.op.vjp({ inputs, outputs, attributes, grads, g: grads[0] ?? zerosLike(outputs[0]) });
   for (const [i, x] of inputs.entries()) {

@@ -40,7 +40,7 @@ export function rewrite(graph: Graph, replace: (node: Node, inputs: readonly Ten
 }
 
 export function copyNode(node: Node, inputs: readonly Tensor[]): readonly Tensor[] {
-  if (inputs.every((x, i) => x === node.inputs[i])) return node.outputs;
+  if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
   return makeNode(
     node.op,
     inputs,
@@ -62,6 +62,9 @@ function attributesKey(attribute: Attribute): string {
     return `#${identities.get(attribute)}`;
   }
   if (Array.isArray(attribute)) return `[${attribute.map(attributesKey)}]`;
-  if (typeof attribute === "object") return Object.entries(attribute).map(([name, value]) => `${name}:${attributesKey(value)}`).join();
+  if (typeof attribute === "object")
+    return Object.entries(attribute)
+      .map(([name, value]) => `${name}:${attributesKey(value)}`)
+      .join();
   return Object.is(attribute, -0) ? "-0" : `${attribute}`;
 }

@@ -16,7 +16,12 @@ export interface Emitter {
   /** Adds a node with one output. Whole numbers become INT attributes, `{ float }` a FLOAT. */
   node(opType: string, inputs: readonly Value[], attributes?: Record<string, OnnxAttribute>, options?: NodeOptions): Value;
   /** Adds a node with several outputs. */
-  nodes(opType: string, inputs: readonly Value[], attributes: Record<string, OnnxAttribute>, options: NodeOptions & { outputs: number }): Value[];
+  nodes(
+    opType: string,
+    inputs: readonly Value[],
+    attributes: Record<string, OnnxAttribute>,
+    options: NodeOptions & { outputs: number },
+  ): Value[];
   /** A constant tensor; equal constants are stored once. */
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value;
   scalar(dtype: DType, value: number): Value;

@@ -85,4 +85,3 @@ export const isInput = (x: Tensor): boolean => x.node.op === (inputOp as Op);
 
 /** The name a leaf was declared with. */
 export const leafName = (x: Tensor): string => (x.node.attributes as { name: string }).name;
-

@@ -120,11 +120,12 @@ function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Ten
   return makeNode(op, inputs, attributes, "dtype" in types ? [types] : types, scope);
 }
 
+let made = 0;
+
 /** A node with types that are known already, as when a graph is copied. */
 export function makeNode(op: Op, inputs: readonly Tensor[], attributes: Attributes, types: readonly TensorType[], scope: string): Tensor[] {
   const outputs: Tensor[] = [];
-  const node: Node = { op, inputs, attributes, outputs, scope };
+  const node: Node = { op, inputs, attributes, outputs, scope, serial: made++ };
   for (const [index, type] of types.entries()) outputs.push(new Tensor(node, index, type));
   return outputs;
 }
-

@@ -43,11 +43,15 @@ export class ParameterBuffer {
   readonly views: ReadonlyMap<string, HostArray>;
 
   constructor(layout: ParameterLayout, data = emptyArray(layout.dtype, layout.total) as Float32Array | Float64Array) {
-    if (data.length !== layout.total) throw new GraphError(`the parameters take ${layout.total} numbers, and the buffer has ${data.length}`);
+    if (data.length !== layout.total)
+      throw new GraphError(`the parameters take ${layout.total} numbers, and the buffer has ${data.length}`);
     this.layout = layout;
     this.data = data;
     this.views = new Map(
-      layout.entries.map(({ name, shape, offset, length }) => [name, { dtype: layout.dtype, shape, data: data.subarray(offset, offset + length) }]),
+      layout.entries.map(({ name, shape, offset, length }) => [
+        name,
+        { dtype: layout.dtype, shape, data: data.subarray(offset, offset + length) },
+      ]),
     );
   }
 

@@ -60,7 +60,8 @@ export class Scope {
     }
     const type = tensorType(this.#trace.options.float ?? "float32", shape);
     for (const dim of type.shape) {
-      if (dim.value === undefined) throw new GraphError(`at ${full}: a parameter cannot have the open dimension "${dim}"; its size must be a number`);
+      if (dim.value === undefined)
+        throw new GraphError(`at ${full}: a parameter cannot have the open dimension "${dim}"; its size must be a number`);
     }
     const tensor = parameter(full, type, initialiser, this.path);
     this.#trace.parameters.set(full, tensor);
@@ -96,7 +97,8 @@ export function layer<Rest extends unknown[], Result>(build: (p: Scope, ...rest:
 
 function unknownTap(name: string, known: Iterable<string>): GraphError {
   const names = [...known];
-  const hint = suggest(name, names) || (names.length > 0 ? `; there are ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}` : "; this function has none");
+  const hint =
+    suggest(name, names) ||
+    (names.length > 0 ? `; there are ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}` : "; this function has none");
   return new GraphError(`no tap is called "${name}"${hint}`);
 }
-

@@ -11,6 +11,8 @@ export interface Node {
   readonly outputs: readonly Tensor[];
   /** Where in the model it was written, such as `block.2/attention`. */
   readonly scope: string;
+  /** Counts nodes as they are made. A node is always younger than its inputs. */
+  readonly serial: number;
 }
 
 /** A symbolic tensor: one output of a node. Numbers appear only when a compiled function runs. */
@@ -42,26 +44,12 @@ export class Tensor {
   }
 }
 
-/** All nodes that the given tensors depend on, each after its inputs. */
+/**
+ * All nodes that the given tensors depend on, in the order in which they were made: each after its inputs, and each gradient
+ * beside the others of its layer, so that memory is free again soon.
+ */
 export function topological(roots: readonly Tensor[]): Node[] {
-  const order: Node[] = [];
-  const seen = new Set<Node>();
-  for (const root of roots) {
-    const stack: { node: Node; next: number }[] = seen.has(root.node) ? [] : [{ node: root.node, next: 0 }];
-    seen.add(root.node);
-    while (stack.length > 0) {
-      const top = stack[stack.length - 1];
-      if (top.next === top.node.inputs.length) {
-        order.push(top.node);
-        stack.pop();
-        continue;
-      }
-      const child = top.node.inputs[top.next++].node;
-      if (!seen.has(child)) {
-        seen.add(child);
-        stack.push({ node: child, next: 0 });
-      }
-    }
-  }
-  return order;
+  const found = new Set(roots.map((root) => root.node));
+  for (const node of found) for (const x of node.inputs) found.add(x.node); // a Set hands out what is added while it is read
+  return [...found].sort((a, b) => a.serial - b.serial);
 }

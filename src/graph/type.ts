@@ -33,8 +33,7 @@ export const showShape = (shape: readonly Dim[]): string => `[${shape.join(", ")
 export const showType = (type: TensorType): string => `${type.dtype}${showShape(type.shape)}`;
 export const size = (type: TensorType): Dim => product(type.shape);
 export const byteSize = (type: TensorType): Dim => size(type).times(bytesPerElement(type.dtype));
-export const sameShape = (a: readonly Dim[], b: readonly Dim[]): boolean =>
-  a.length === b.length && a.every((dim, i) => dim.equals(b[i]));
+export const sameShape = (a: readonly Dim[], b: readonly Dim[]): boolean => a.length === b.length && a.every((dim, i) => dim.equals(b[i]));
 export const sameType = (a: TensorType, b: TensorType): boolean => a.dtype === b.dtype && sameShape(a.shape, b.shape);
 
 /** The shape as numbers, when no symbol is left open. */
@@ -72,8 +71,6 @@ export function broadcastShapes(a: readonly Dim[], b: readonly Dim[]): Dim[] {
     if (x.equals(y)) return x.name ? x : y;
     if (x.value === 1) return y;
     if (y.value === 1) return x;
-    throw new GraphError(
-      `${showShape(a)} and ${showShape(b)} do not broadcast: ${x} against ${y}; sizes must be equal, or one of them 1`,
-    );
+    throw new GraphError(`${showShape(a)} and ${showShape(b)} do not broadcast: ${x} against ${y}; sizes must be equal, or one of them 1`);
   });
 }

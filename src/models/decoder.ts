@@ -10,8 +10,8 @@ import { gelu } from "../ops/activation.ts";
 import { add } from "../ops/arithmetic.ts";
 import { embedding } from "../ops/lookup.ts";
 import { softmaxCrossEntropy } from "../ops/loss.ts";
-import { linear } from "../ops/products.ts";
 import { slice } from "../ops/movement.ts";
+import { linear } from "../ops/products.ts";
 
 export interface DecoderConfig {
   readonly layers: number;

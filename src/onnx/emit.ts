@@ -68,7 +68,8 @@ class ModelWriter implements Emitter {
     for (const [name, tensor] of this.#graph.parameters) this.#declareParameter(name, tensor);
     for (const node of graphNodes(this.#graph)) {
       if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) {
-        if (!this.#values.has(node.outputs[0])) throw new GraphError(`"${leafName(node.outputs[0])}" is used but is not an input of this function`);
+        if (!this.#values.has(node.outputs[0]))
+          throw new GraphError(`"${leafName(node.outputs[0])}" is used but is not an input of this function`);
         continue;
       }
       const types = node.outputs.map((y) => y.type);
@@ -100,7 +101,12 @@ class ModelWriter implements Emitter {
     return this.nodes(opType, inputs, attributes, { ...options, outputs: 1 })[0];
   }
 
-  nodes(opType: string, inputs: readonly Value[], attributes: Record<string, OnnxAttribute>, options: NodeOptions & { outputs: number }): Value[] {
+  nodes(
+    opType: string,
+    inputs: readonly Value[],
+    attributes: Record<string, OnnxAttribute>,
+    options: NodeOptions & { outputs: number },
+  ): Value[] {
     const output = Array.from({ length: options.outputs }, () => `v${this.#count++}`);
     const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
     this.#nodes.push({ opType, domain: options.domain ?? "", input: inputs, output, attribute });
@@ -156,7 +162,10 @@ class ModelWriter implements Emitter {
   #dim(dim: Dim): Value {
     if (dim.value !== undefined) return this.integers([dim.value]);
     const terms = [...dim.terms].map(([symbols, factor]) => {
-      const parts = symbols.split("*").filter(Boolean).map((symbol) => this.#symbol(symbol));
+      const parts = symbols
+        .split("*")
+        .filter(Boolean)
+        .map((symbol) => this.#symbol(symbol));
       if (factor !== 1 || parts.length === 0) parts.push(this.integers([factor]));
       return parts.reduce((a, b) => this.node("Mul", [a, b]));
     });
@@ -228,7 +237,9 @@ class ModelWriter implements Emitter {
     let total = 0;
     for (const { rawData } of this.#initializers.values()) total += rawData.length;
     if (total > messageLimit) {
-      throw new GraphError(`the weights take ${(total / 2 ** 30).toFixed(1)} GiB, and an ONNX file holds at most 2 GiB; keep them in a file beside it (external data)`);
+      throw new GraphError(
+        `the weights take ${(total / 2 ** 30).toFixed(1)} GiB, and an ONNX file holds at most 2 GiB; keep them in a file beside it (external data)`,
+      );
     }
   }
 }
@@ -245,7 +256,8 @@ function attributeProto(name: string, value: OnnxAttribute): AttributeProto {
 
 function valueInfo(name: string, type: TensorType): ValueInfoProto {
   const dim = type.shape.map((d) => ({
-    value: d.value === undefined ? { case: "dimParam" as const, value: d.expression } : { case: "dimValue" as const, value: BigInt(d.value) },
+    value:
+      d.value === undefined ? { case: "dimParam" as const, value: d.expression } : { case: "dimValue" as const, value: BigInt(d.value) },
   }));
   return create(ValueInfoProtoSchema, {
     name,

@@ -50,4 +50,3 @@ const siluOp = defineOp<NoAttributes>("silu", {
 
 /** x·σ(x), also called swish. */
 export const silu = (x: Tensor): Tensor => siluOp.apply([x], {})[0];
-

@@ -2,14 +2,17 @@ import { GraphError } from "../base/errors.ts";
 import { scalar } from "../graph/leaves.ts";
 import { type Backward, defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { broadcastShapes, size, type TensorType, tensorType } from "../graph/type.ts";
+import { broadcastShapes, sameShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { positive, real } from "./example.ts";
+import { fill, fillValue } from "./fill.ts";
 import { sumTo } from "./sum.ts";
 
 // Two tensors (or a tensor and a number), element by element, with broadcasting.
 
 export type Operand = Tensor | number;
+type Binary = (a: Operand, b: Operand) => Tensor;
 type NoAttributes = Record<string, never>;
+type Simplify = (a: Tensor, b: Tensor, type: TensorType) => Tensor | undefined;
 type Rule = (g: Tensor, a: Tensor, b: Tensor, y: Tensor) => readonly [Tensor, Tensor];
 
 export function sameDType([a, b]: readonly TensorType[]): TensorType["dtype"] {
@@ -24,13 +27,14 @@ export function operands(a: Operand, b: Operand): [Tensor, Tensor] {
   return [scalar(a, b.dtype), b];
 }
 
-function binary(name: string, opType: string, rule: Rule, second = real): (a: Operand, b: Operand) => Tensor {
+function binary(name: string, opType: string, rule: Rule, simpler: Simplify, second = real): (a: Operand, b: Operand) => Tensor {
   const op: Op<NoAttributes> = defineOp<NoAttributes>(name, {
     type: (inputs) => tensorType(sameDType(inputs), broadcastShapes(inputs[0].shape, inputs[1].shape)),
     vjp({ g, inputs: [a, b], outputs: [y] }: Backward<NoAttributes>) {
       const [da, db] = rule(g, a, b, y);
       return [sumTo(da, a.shape), sumTo(db, b.shape)];
     },
+    simplify: ([a, b], _, type) => simpler(a, b, type),
     onnx: (e, inputs) => e.node(opType, inputs),
     cost: (_, [y]) => ({ flops: size(y) }),
     examples: (f) => [
@@ -43,10 +47,67 @@ function binary(name: string, opType: string, rule: Rule, second = real): (a: Op
   return (a, b) => op.one(operands(a, b), {});
 }
 
-export const add = binary("add", "Add", (g) => [g, g]);
-export const sub = binary("sub", "Sub", (g) => [g, neg(g)]);
-export const mul = binary("mul", "Mul", (g, a, b) => [mul(g, b), mul(g, a)]);
-export const div = binary("div", "Div", (g, _, b, y) => [div(g, b), neg(div(mul(g, y), b))], positive);
+/** x op neutral = x, and an op of two fills is a fill. A fill that is stretched over the other operand shrinks to one number. */
+function simplify(
+  neutral: number,
+  compute: (a: number, b: number) => number,
+  again: (a: Tensor, b: Tensor) => Tensor,
+  sided = false,
+): Simplify {
+  return (a, b, type) => {
+    const [x, y] = [fillValue(a), fillValue(b)];
+    if (x !== undefined && y !== undefined) return fill(type.dtype, type.shape, compute(x, y));
+    if (y === neutral && sameShape(a.shape, type.shape)) return a;
+    if (x === neutral && !sided && sameShape(b.shape, type.shape)) return b;
+    if (y !== undefined && b.rank > 0 && sameShape(a.shape, type.shape)) return again(a, scalar(y, b.dtype));
+    if (x !== undefined && a.rank > 0 && sameShape(b.shape, type.shape)) return again(scalar(x, a.dtype), b);
+    return undefined;
+  };
+}
+
+export const add: Binary = binary(
+  "add",
+  "Add",
+  (g) => [g, g],
+  simplify(
+    0,
+    (a, b) => a + b,
+    (a, b) => add(a, b),
+  ),
+);
+export const sub: Binary = binary(
+  "sub",
+  "Sub",
+  (g) => [g, neg(g)],
+  simplify(
+    0,
+    (a, b) => a - b,
+    (a, b) => sub(a, b),
+    true,
+  ),
+);
+export const mul: Binary = binary(
+  "mul",
+  "Mul",
+  (g, a, b) => [mul(g, b), mul(g, a)],
+  simplify(
+    1,
+    (a, b) => a * b,
+    (a, b) => mul(a, b),
+  ),
+);
+export const div: Binary = binary(
+  "div",
+  "Div",
+  (g, _, b, y) => [div(g, b), neg(div(mul(g, y), b))],
+  simplify(
+    1,
+    (a, b) => a / b,
+    (a, b) => div(a, b),
+    true,
+  ),
+  positive,
+);
 
 const negOp = defineOp<NoAttributes>("neg", {
   type: ([x]) => x,

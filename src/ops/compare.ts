@@ -5,7 +5,6 @@ import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, size, type TensorType, tensorType } from "../graph/type.ts";
 import { type Operand, operands, sameDType } from "./arithmetic.ts";
 import { apart, booleans, real } from "./example.ts";
-import { zerosLike } from "./fill.ts";
 import { sumTo } from "./sum.ts";
 
 // Questions with the answer yes or no, and what to do with it.
@@ -72,8 +71,7 @@ const whereOp = defineOp<NoAttributes>("where", {
     return tensorType(sameDType([a, b]), broadcastShapes(condition.shape, broadcastShapes(a.shape, b.shape)));
   },
   vjp({ g, inputs: [condition, a, b] }) {
-    const none = zerosLike(g);
-    return [undefined, sumTo(where(condition, g, none), a.shape), sumTo(where(condition, none, g), b.shape)];
+    return [undefined, sumTo(where(condition, g, 0), a.shape), sumTo(where(condition, 0, g), b.shape)];
   },
   onnx: (e, inputs) => e.node("Where", inputs),
   cost: (_, [y]) => ({ flops: size(y) }),

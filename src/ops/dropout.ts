@@ -7,7 +7,8 @@ import { bytes, real } from "./example.ts";
 const dropoutOp = defineOp<{ threshold: number }>("dropout", {
   type([x, noise]) {
     if (noise.dtype !== "uint8") throw new GraphError(`the noise must be random bytes (uint8), not ${noise.dtype}`);
-    if (!sameShape(x.shape, noise.shape)) throw new GraphError(`the noise ${showShape(noise.shape)} does not have the shape ${showShape(x.shape)}`);
+    if (!sameShape(x.shape, noise.shape))
+      throw new GraphError(`the noise ${showShape(noise.shape)} does not have the shape ${showShape(x.shape)}`);
     return x;
   },
   vjp: ({ g, inputs: [, noise], attributes }) => [dropoutOf(g, noise, attributes.threshold), undefined],

@@ -1,6 +1,7 @@
 import type { DType } from "../base/arrays.ts";
 import { Dim } from "../graph/dim.ts";
-import { defineOp } from "../graph/op.ts";
+import { scalarValue } from "../graph/leaves.ts";
+import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { tensorType } from "../graph/type.ts";
 
@@ -13,6 +14,11 @@ const fillOp = defineOp<{ dtype: DType; shape: readonly Dim[]; value: number }>(
 
 /** One number, everywhere in a shape. */
 export const fill = (dtype: DType, shape: readonly Dim[], value: number): Tensor => fillOp.one([], { dtype, shape, value });
+
+/** The number that a tensor holds everywhere, where the graph shows that it does. */
+export function fillValue(x: Tensor): number | undefined {
+  return x.node.op === (fillOp as Op) ? (x.node.attributes as { value: number }).value : scalarValue(x);
+}
 
 export const zerosLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 0);
 export const onesLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 1);

@@ -57,7 +57,11 @@ const crossEntropyOp = defineOp<Smoothing>("crossEntropy", {
     const likelihood = e.node("Add", [times(e, picked, 1 - smoothing, x), times(e, all, smoothing, x)]);
     return [e.node("Neg", [likelihood]), logProbabilities];
   },
-  cost: ([x, t], _, { smoothing }) => ({ flops: size(x).times(smoothing === 0 ? 5 : 6).plus(size(t)) }),
+  cost: ([x, t], _, { smoothing }) => ({
+    flops: size(x)
+      .times(smoothing === 0 ? 5 : 6)
+      .plus(size(t)),
+  }),
   examples: (f) => [
     { inputs: [real(f, "a", "v"), ids("v", "a")], attributes: { smoothing: 0 }, nonEmpty: ["v"] },
     { inputs: [real(f, "a", "b", 4), ids(4, "a", "b")], attributes: { smoothing: 0.1 } },

@@ -4,7 +4,7 @@ import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type AxisRef, axisIndex, sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { real } from "./example.ts";
-import { zerosLike } from "./fill.ts";
+import { fill, fillValue, zerosLike } from "./fill.ts";
 
 // Numbers keep their value and change their place. Each op stands beside its transpose: the gradient goes the way back.
 
@@ -20,6 +20,12 @@ const reshapeOp = defineOp<{ shape: readonly Dim[] }>("reshape", {
     return y;
   },
   vjp: ({ g, inputs: [x] }) => [reshape(g, x.shape)],
+  simplify([x], { shape }) {
+    const value = fillValue(x);
+    if (value !== undefined) return fill(x.dtype, shape, value);
+    if (x.node.op.name === "reshape") return reshape(x.node.inputs[0], shape);
+    return undefined;
+  },
   onnx: (e, [value], { inputs: [x], outputs: [y] }) => e.reshape(value, x.shape, y.shape),
   ...view,
   examples: (f) => [
@@ -61,6 +67,12 @@ const transposeOp = defineOp<{ order: readonly number[] }>("transpose", {
   vjp({ g, attributes: { order } }) {
     const back = order.map((_, axis) => order.indexOf(axis));
     return [transpose(g, back)];
+  },
+  simplify([x], { order }) {
+    const { op, inputs, attributes } = x.node;
+    if (op.name !== "transpose") return undefined;
+    const both = order.map((axis) => (attributes.order as readonly number[])[axis]);
+    return both.every((axis, i) => axis === i) ? inputs[0] : transpose(inputs[0], both);
   },
   onnx: (e, [x], { attributes: { order } }) => e.node("Transpose", [x], { perm: order }),
   ...move,
@@ -117,7 +129,12 @@ const concatOp = defineOp<{ axis: number }>("concat", {
     }
     return tensorType(first.dtype, first.shape.with(axis, sum(inputs.map((x) => x.shape[axis]))));
   },
-  vjp: ({ g, inputs, attributes: { axis } }) => split(g, axis, inputs.map((x) => x.shape[axis])),
+  vjp: ({ g, inputs, attributes: { axis } }) =>
+    split(
+      g,
+      axis,
+      inputs.map((x) => x.shape[axis]),
+    ),
   onnx: (e, inputs, { attributes: { axis } }) => e.node("Concat", inputs, { axis }),
   ...move,
   examples: (f) => [
@@ -142,9 +159,8 @@ const sliceOp = defineOp<{ axis: number; start: Dim; end: Dim }>("slice", {
     }
     return tensorType(x.dtype, x.shape.with(axis, length.equals(whole) ? whole : length));
   },
-  vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [
-    pad(g, axis, start, x.shape[axis].minus(end)),
-  ],
+  vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [pad(g, axis, start, x.shape[axis].minus(end))],
+  simplify: ([x], _, type) => (sameShape(x.shape, type.shape) ? x : undefined),
   onnx: (e, [x], { attributes: { axis, start, end } }) => e.node("Slice", [x, e.dims([start]), e.dims([end]), e.integers([axis])]),
   cost: (_, [y]) => ({ flops: 0, bytes: size(y).times(2 * 4) }),
   examples: (f) => [
@@ -160,9 +176,8 @@ export function slice(x: Tensor, axis: AxisRef, start: DimLike, end: DimLike): T
 
 const padOp = defineOp<{ axis: number; before: Dim; after: Dim }>("pad", {
   type: ([x], { axis, before, after }) => tensorType(x.dtype, x.shape.with(axis, before.plus(x.shape[axis]).plus(after))),
-  vjp: ({ g, inputs: [x], attributes: { axis, before } }) => [
-    slice(g, axis, before, before.plus(x.shape[axis])),
-  ],
+  vjp: ({ g, inputs: [x], attributes: { axis, before } }) => [slice(g, axis, before, before.plus(x.shape[axis]))],
+  simplify: ([x], _, type) => (sameShape(x.shape, type.shape) ? x : undefined),
   onnx: (e, [x], { inputs: [{ dtype }], attributes: { axis, before, after } }) =>
     e.node("Pad", [x, e.dims([before, after]), e.scalar(dtype, 0), e.integers([axis])]),
   ...move,

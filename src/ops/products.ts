@@ -1,5 +1,5 @@
 import { GraphError } from "../base/errors.ts";
-import { product, type Dim } from "../graph/dim.ts";
+import { type Dim, product } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -48,10 +48,14 @@ const matmulOp = defineOp<Matmul>("matmul", {
       : matmul(a, g, { transposeA: !transposeA, scale });
     return [sumTo(da, a.shape), sumTo(db, b.shape)];
   },
-  onnx: (e, [a, b], { attributes: { transposeA, transposeB, scale } }) => {
-    if (!transposeA && !transposeB && scale === 1) return e.node("MatMul", [a, b]);
-    const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: scale } };
-    return e.node("FusedMatMul", [a, b], attributes, { domain: "com.microsoft" });
+  onnx(e, [a, b], { inputs, outputs: [y], attributes }) {
+    const { k } = sides(inputs, attributes);
+    const zero = e.scalar(y.dtype, 0);
+    if (k.value === 0) return e.node("Expand", [zero, e.dims(y.shape)]);
+    const product = lowerProduct(e, a, b, attributes);
+    if (k.value !== undefined || y.shape.length === 2) return product;
+    // ONNX Runtime leaves all but the first matrix of a batch unwritten when the contraction is empty (an empty cache).
+    return e.node("Where", [e.node("Greater", [e.dims([k]), e.integers([0])]), product, zero]);
   },
   cost: (inputs, [y], attributes) => ({ flops: size(y).times(sides(inputs, attributes).k).times(2) }),
   examples: (f) => [
@@ -66,6 +70,12 @@ const matmulOp = defineOp<Matmul>("matmul", {
     },
   ],
 });
+
+function lowerProduct(e: Emitter, a: Value, b: Value, { transposeA, transposeB, scale }: Matmul): Value {
+  if (!transposeA && !transposeB && scale === 1) return e.node("MatMul", [a, b]);
+  const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: scale } };
+  return e.node("FusedMatMul", [a, b], attributes, { domain: "com.microsoft" });
+}
 
 /** The product of the last two axes; the axes before them are a batch and broadcast. */
 export function matmul(a: Tensor, b: Tensor, { transposeA = false, transposeB = false, scale = 1 }: MatmulOptions = {}): Tensor {
@@ -103,7 +113,12 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     const product = e.node("Gemm", bias ? [rows, weight, bias] : [rows, weight], { transB: Number(transposed), alpha: { float: scale } });
     return e.reshape(product, [rowCount(y), lastDim(y)], y.shape);
   },
-  cost: ([x, , bias], [y]) => ({ flops: size(y).times(lastDim(x)).times(2).plus(bias ? size(y) : 0) }),
+  cost: ([x, , bias], [y]) => ({
+    flops: size(y)
+      .times(lastDim(x))
+      .times(2)
+      .plus(bias ? size(y) : 0),
+  }),
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "k", "n"), real(f, "n")], attributes: { transposed: false, scale: 1 } },
     { inputs: [real(f, "a", "k"), real(f, "n", "k"), real(f, "n")], attributes: { transposed: true, scale: 1 } },

@@ -44,4 +44,3 @@ const rotaryOp = defineOp<Record<string, never>>("rotary", {
 
 /** Turns each pair (x_i, x_{i + size/2}) of the last axis by an angle, given by its cosine and sine. */
 export const rotary = (x: Tensor, cosines: Tensor, sines: Tensor): Tensor => rotaryOp.one([x, cosines, sines], {});
-

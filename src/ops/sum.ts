@@ -1,10 +1,11 @@
 import { GraphError } from "../base/errors.ts";
 import { Dim, type DimLike } from "../graph/dim.ts";
+import type { ExampleInput } from "../graph/op.ts";
 import { type Backward, defineOp, type OpDefinition } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type AxisRef, axisIndex, broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import type { ExampleInput } from "../graph/op.ts";
 import { real } from "./example.ts";
+import { fill, fillValue } from "./fill.ts";
 import { reshape } from "./movement.ts";
 
 // Summing an axis away and repeating along it are each other's transpose.
@@ -72,6 +73,10 @@ const expandOp = defineOp<{ shape: readonly Dim[] }>("expand", {
     return tensorType(x.dtype, shape);
   },
   vjp: ({ g, inputs: [x] }) => [sumTo(g, x.shape)],
+  simplify([x], { shape }) {
+    const value = fillValue(x);
+    return value === undefined ? undefined : fill(x.dtype, shape, value);
+  },
   onnx: (e, [x], { outputs: [y] }) => e.node("Expand", [x, e.dims(y.shape)]),
   cost: () => ({ flops: 0 }),
   examples: (f) => [

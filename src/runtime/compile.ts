@@ -1,12 +1,12 @@
 import type { HostArray } from "../base/arrays.ts";
 import { FeedError, GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { grad } from "../gradients/grad.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { tensorType } from "../graph/type.ts";
-import { grad } from "../gradients/grad.ts";
 import { emitOnnx, outputName, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
@@ -61,7 +61,9 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
 
   /** The graph that runs for these sizes, cleaned up, with gradients. */
   async graph(sizes: Sizes = {}): Promise<Graph> {
-    const graph = cleanUp(withGradients(buildGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } }), this.#options));
+    const graph = cleanUp(
+      withGradients(buildGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } }), this.#options),
+    );
     return foldConstants(graph, this.#engine);
   }
 
@@ -85,7 +87,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     const names = [...graph.outputs.keys()];
     if (!this.#options.weights) feedWeights(graph, weights, allFeeds);
     if (this.#options.gradientOf !== undefined) {
-      if (!gradients) throw new FeedError('gradients are computed, but there is no buffer for them; give one as { gradients }');
+      if (!gradients) throw new FeedError("gradients are computed, but there is no buffer for them; give one as { gradients }");
       for (const name of graph.parameters.keys()) into[outputName(gradientName(name))] = gradients.view(name);
     }
     const results = await session.run(allFeeds, names.map(outputName), into);
@@ -121,7 +123,8 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     return this.#sessions.get(key, async () => {
       const graph = await this.graph(sizes);
       const { weights, threads, folder, profile } = this.#options;
-      const source = typeof weights === "object" ? (name: string): WeightSource => ({ kind: "inline", data: weights.view(name).data }) : weights;
+      const source =
+        typeof weights === "object" ? (name: string): WeightSource => ({ kind: "inline", data: weights.view(name).data }) : weights;
       const session = await this.#engine.createSession(emitOnnx(graph, { weights: source }), { threads, folder, profile });
       return { graph, session };
     });
@@ -129,7 +132,10 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
 }
 
 /** Makes a function runnable. */
-export function compile<I extends InputTypes, O extends Outputs>(fn: TensorFunction<I, O>, options: CompileOptions = {}): CompiledFunction<I, O> {
+export function compile<I extends InputTypes, O extends Outputs>(
+  fn: TensorFunction<I, O>,
+  options: CompileOptions = {},
+): CompiledFunction<I, O> {
   return new CompiledFunction(fn, options);
 }
 

@@ -36,14 +36,17 @@ export function bindFeeds(types: ReadonlyMap<string, TensorType>, feeds: Arrays,
 function mismatch(name: string, type: TensorType, fed: HostArray, axis: number, wanted: number, source: Record<string, string>): string {
   const dim = type.shape[axis];
   const others = dim.symbols.map((symbol) => source[symbol]).filter((input) => input !== undefined && input !== name);
-  const reason = dim.value === undefined ? `${dim} is ${wanted}${others.length > 0 ? ` in "${others.join('", "')}"` : ""}` : `wanted ${showType(type)}`;
+  const reason =
+    dim.value === undefined ? `${dim} is ${wanted}${others.length > 0 ? ` in "${others.join('", "')}"` : ""}` : `wanted ${showType(type)}`;
   return `the input "${name}" is ${showFed(fed)}: its axis ${axis} has size ${fed.shape[axis]}, but ${reason}`;
 }
 
 function checkKind(name: string, type: TensorType, fed: HostArray): void {
   if (fed.dtype !== type.dtype) throw new FeedError(`the input "${name}" is ${fed.dtype}, but ${showType(type)} is wanted`);
   if (fed.shape.length !== type.shape.length) {
-    throw new FeedError(`the input "${name}" is ${showFed(fed)} with ${fed.shape.length} axes, but ${showType(type)} has ${type.shape.length}`);
+    throw new FeedError(
+      `the input "${name}" is ${showFed(fed)} with ${fed.shape.length} axes, but ${showType(type)} has ${type.shape.length}`,
+    );
   }
 }
 

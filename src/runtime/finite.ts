@@ -34,7 +34,8 @@ export async function whereNonFinite(graph: Graph, feeds: Arrays, engine: Engine
     for (const [name, { node, type }] of outputs) {
       const value = values[outputName(name)];
       const index = firstNonFinite(value);
-      if (index >= 0) return `${node.scope ? `at ${node.scope} ` : ""}in ${node.op.name} (${showType(type)}), element ${index}: ${value.data[index]}`;
+      if (index >= 0)
+        return `${node.scope ? `at ${node.scope} ` : ""}in ${node.op.name} (${showType(type)}), element ${index}: ${value.data[index]}`;
     }
   } finally {
     await session.release();

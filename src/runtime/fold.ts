@@ -43,6 +43,8 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
 /** Whether a node's value is known before anything is fed. A fill stays: it broadcasts from one number. */
 function isFixed(node: Node, fixed: ReadonlySet<Node>): boolean {
   if (node.op === (inputOp as Op) || node.op === (parameterOp as Op)) return false;
-  return node.inputs.every((x) => fixed.has(x.node)) && node.outputs.every((y) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest);
+  return (
+    node.inputs.every((x) => fixed.has(x.node)) &&
+    node.outputs.every((y) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest)
+  );
 }
-

@@ -14,7 +14,20 @@ export interface AdamWOptions {
 
 interface Kernels {
   sumSquares(x: number, count: number): number;
-  adamw(w: number, g: number, m: number, v: number, count: number, rate: number, beta1: number, beta2: number, root: number, epsilon: number, keep: number, scale: number): void;
+  adamw(
+    w: number,
+    g: number,
+    m: number,
+    v: number,
+    count: number,
+    rate: number,
+    beta1: number,
+    beta2: number,
+    root: number,
+    epsilon: number,
+    keep: number,
+    scale: number,
+  ): void;
 }
 
 const pageBytes = 65_536;
@@ -33,7 +46,10 @@ export class AdamW {
     if (layout.dtype !== "float32") throw new GraphError(`AdamW works on float32 parameters, not ${layout.dtype}`);
     const bytes = layout.total * 4;
     const pages = Math.ceil((4 * bytes) / pageBytes) + 1;
-    if (pages > pageBytes) throw new GraphError(`${layout.total} parameters with their moments take ${((4 * bytes) / 2 ** 30).toFixed(1)} GiB, and WebAssembly memory ends at 4 GiB`);
+    if (pages > pageBytes)
+      throw new GraphError(
+        `${layout.total} parameters with their moments take ${((4 * bytes) / 2 ** 30).toFixed(1)} GiB, and WebAssembly memory ends at 4 GiB`,
+      );
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages }); // never grows: growing would detach every view
     const part = (i: number) => new ParameterBuffer(layout, new Float32Array(memory.buffer, i * bytes, layout.total));
     [this.weights, this.gradients, this.firstMoments, this.secondMoments] = [part(0), part(1), part(2), part(3)];

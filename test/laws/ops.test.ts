@@ -49,7 +49,10 @@ function projected(op: Op, example: AnyExample) {
     );
     return { loss, ...Object.fromEntries(of.map(([key], i): [string, Tensor] => [`d${key}`, gradients[i]])) };
   });
-  return { fn, probes: Object.fromEntries(probed.map(([i, type]) => [`r${i}`, random(concrete(type, {}), 77 + i, type.dtype as "float64")])) };
+  return {
+    fn,
+    probes: Object.fromEntries(probed.map(([i, type]) => [`r${i}`, random(concrete(type, {}), 77 + i, type.dtype as "float64")])),
+  };
 }
 
 const leaves = ["input", "parameter", "constant"]; // fed from outside, nothing to compute

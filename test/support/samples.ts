@@ -1,7 +1,7 @@
 import { array, elementCount, emptyArray, type HostArray } from "../../src/base/arrays.ts";
 import { type Chance, chance } from "../../src/base/chance.ts";
-import type { Domain, Example, ExampleInput } from "../../src/graph/op.ts";
 import { Dim } from "../../src/graph/dim.ts";
+import type { Domain, Example, ExampleInput } from "../../src/graph/op.ts";
 import type { TensorType } from "../../src/graph/type.ts";
 
 export type Sizes = Record<string, number>;
@@ -46,7 +46,11 @@ export const samples = (example: Example<never>, sizes: Sizes, seed = 1): HostAr
 
 export const random = (shape: number[], seed: number, dtype: "float32" | "float64" = "float32"): HostArray => {
   const source = chance(seed).fork("random");
-  return array(dtype, Array.from({ length: elementCount(shape) }, (_, i) => source.normal(i)), shape);
+  return array(
+    dtype,
+    Array.from({ length: elementCount(shape) }, (_, i) => source.normal(i)),
+    shape,
+  );
 };
 
 /** An example with its symbols bound, in types and attributes. */
