@@ -1,5 +1,5 @@
 import { Dim } from "./dim.ts";
-import type { Graph } from "./graph.ts";
+import { type Graph, graphNodes } from "./graph.ts";
 import { isInput, isParameter } from "./leaves.ts";
 import { type Attribute, makeNode } from "./op.ts";
 import { withPath } from "./path.ts";
@@ -8,6 +8,15 @@ import { sameShape } from "./type.ts";
 
 /** The same graph with less to compute: simpler nodes where an op knows one, nothing twice, nothing that no output needs. */
 export function cleanUp(graph: Graph): Graph {
+  let before = graph;
+  for (;;) {
+    const after = sweep(before); // what one sweep simplifies, the next may find twice
+    if (graphNodes(after).length >= graphNodes(before).length) return after;
+    before = after;
+  }
+}
+
+function sweep(graph: Graph): Graph {
   const seen = new Map<string, readonly Tensor[]>();
   const numbers = new Map<Node, number>();
   const number = (node: Node) => numbers.get(node) ?? numbers.set(node, numbers.size).size - 1;

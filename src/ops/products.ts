@@ -3,7 +3,7 @@ import { type Dim, product } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { broadcastShapes, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { sameDType } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { sum, sumTo } from "./sum.ts";
@@ -54,8 +54,11 @@ const matmulOp = defineOp<Matmul>("matmul", {
     if (k.value === 0) return e.node("Expand", [zero, e.dims(y.shape)]);
     const product = lowerProduct(e, a, b, attributes);
     if (k.value !== undefined || y.shape.length === 2) return product;
-    // ONNX Runtime leaves all but the first matrix of a batch unwritten when the contraction is empty (an empty cache).
-    return e.node("Where", [e.node("Greater", [e.dims([k]), e.integers([0])]), product, zero]);
+    // When the contraction is empty (an empty cache), ONNX Runtime leaves all but the first matrix of a batch unwritten, and
+    // does not broadcast the batch.
+    const [batchA, batchB] = inputs.map(({ shape }) => shape.slice(0, -2));
+    const zeros = sameShape(batchA, batchB) ? zero : e.node("Expand", [zero, e.dims(y.shape)]);
+    return e.node("Where", [e.node("Greater", [e.dims([k]), e.integers([0])]), product, zeros]);
   },
   cost: (inputs, [y], attributes) => ({ flops: size(y).times(sides(inputs, attributes).k).times(2) }),
   examples: (f) => [
@@ -66,7 +69,7 @@ const matmulOp = defineOp<Matmul>("matmul", {
     {
       inputs: [real(f, "a", 1, "m", "k"), real(f, "c", "k", "n")],
       attributes: { transposeA: false, transposeB: false, scale: 0.5 },
-      nonEmpty: ["c"], // ONNX Runtime cannot broadcast against an empty batch
+      nonEmpty: ["a", "c"], // ONNX Runtime cannot broadcast against an empty batch
     },
   ],
 });

@@ -22,12 +22,18 @@ export function bindFeeds(types: ReadonlyMap<string, TensorType>, feeds: Arrays,
     if (sizes[symbol] !== undefined) continue;
     sizes[symbol] = feeds[input].shape[axis] - (rest.bind(sizes).value as number);
     source[symbol] = input;
+    if (sizes[symbol] < 0) {
+      const found = `${feeds[input].shape[axis]} for ${types.get(input)?.shape[axis]}`;
+      throw new FeedError(
+        `the input "${input}" is ${showFed(feeds[input])}: its axis ${axis} has size ${found}, so ${symbol} would be ${sizes[symbol]}`,
+      );
+    }
   }
   for (const [name, type] of types) {
     for (const [axis, dim] of type.shape.entries()) {
       const wanted = dim.bind(sizes).value;
       if (wanted === undefined) throw new FeedError(`the size of "${dim}" in input "${name}" does not follow from the inputs; bind it`);
-      if (wanted !== feeds[name].shape[axis] || wanted < 0) throw new FeedError(mismatch(name, type, feeds[name], axis, wanted, source));
+      if (wanted !== feeds[name].shape[axis]) throw new FeedError(mismatch(name, type, feeds[name], axis, wanted, source));
     }
   }
   return sizes;

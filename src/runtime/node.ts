@@ -35,7 +35,7 @@ function ortOptions({ threads, folder, profile }: SessionOptions): InferenceSess
     // Our own lowering does the fusing; the optimiser would undo some of it.
     graphOptimizationLevel: "disabled",
     interOpNumThreads: 1,
-    logSeverityLevel: 3,
+    logSeverityLevel: 4, // failures come back as errors; ONNX Runtime need not print them too
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
     ...(profile === undefined ? {} : { enableProfiling: true, profileFilePrefix: profile }),
     extra: {

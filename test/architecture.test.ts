@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+
+// The ordered list is the architecture: a folder imports only from folders above it.
+
+const order = [
+  "base",
+  "text",
+  "tokens",
+  "batches",
+  "graph",
+  "ops",
+  "gradients",
+  "onnx",
+  "runtime",
+  "weights",
+  "layers",
+  "models",
+  "training",
+  "generation",
+  "inspection",
+  "pictures",
+  "recipes",
+  "server",
+  "bench",
+  "cli",
+];
+/** Who may touch the machine. Everything else runs in a browser too. */
+const mayUseNode = [/^cli\//, /^server\//, /^runtime\/node\.ts$/];
+
+const root = join(import.meta.dirname, "../src");
+const files = (readdirSync(root, { recursive: true }) as string[]).filter((file) => file.endsWith(".ts") && !file.endsWith(".as.ts"));
+
+interface Import {
+  readonly from: string;
+  readonly target: string;
+  readonly typeOnly: boolean;
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), "utf8");
+  const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)";|import\("([^"]+)"\)|^import\s+"([^"]+)";/gm);
+  return [...found].map(([, typeOnly, a, b, c]) => ({ from: file, target: a ?? b ?? c, typeOnly: typeOnly !== undefined }));
+}
+
+const imports = files.flatMap(importsOf);
+const resolve = ({ from, target }: Import): string => relative(root, join(root, dirname(from), target));
+const own = imports.filter(({ target }) => target.startsWith("."));
+const folder = (file: string): string => file.split("/")[0];
+
+describe("the one-way rule", () => {
+  it("knows every folder", () => {
+    const folders = new Set(files.filter((file) => file.includes("/")).map(folder));
+    for (const name of folders) expect(order).toContain(name);
+    expect(own.length).toBeGreaterThan(100);
+  });
+
+  it("lets a folder import only from itself and the folders above it", () => {
+    const wrong = own.filter((i) => i.from !== "index.ts" && order.indexOf(folder(resolve(i))) > order.indexOf(folder(i.from)));
+    expect(wrong.map(({ from, target }) => `${from} imports ${target}`)).toEqual([]);
+    expect(own.filter((i) => resolve(i) === "index.ts")).toEqual([]);
+  });
+
+  it("has no cycle among files (types, which vanish, aside)", () => {
+    const next = new Map(files.map((file) => [file, own.filter((i) => i.from === file && !i.typeOnly).map(resolve)]));
+    const state = new Map<string, "open" | "done">();
+    const visit = (file: string, path: string[]): void => {
+      if (state.get(file) === "done") return;
+      expect(state.get(file), [...path, file].join(" → ")).toBeUndefined();
+      state.set(file, "open");
+      for (const target of next.get(file) ?? []) visit(target, [...path, file]);
+      state.set(file, "done");
+    };
+    for (const file of files) visit(file, []);
+  });
+
+  it("imports node:* only where the machine may be touched", () => {
+    const wrong = imports.filter(({ from, target }) => target.startsWith("node:") && !mayUseNode.some((allowed) => allowed.test(from)));
+    expect(wrong.map(({ from, target }) => `${from} imports ${target}`)).toEqual([]);
+  });
+
+  it("uses only packages that package.json names", () => {
+    const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, "../package.json"), "utf8"));
+    const named = Object.keys({ ...dependencies, ...optionalDependencies });
+    const packages = imports.map(({ target }) => target).filter((target) => !target.startsWith(".") && !target.startsWith("node:"));
+    for (const name of packages) expect(named).toContain(name.startsWith("@") ? name.split("/").slice(0, 2).join("/") : name.split("/")[0]);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { chance } from "../../src/base/chance.ts";
+
+it("gives the published words of Threefry-2x32 with 20 rounds", () => {
+  expect(chance(0).bits(0).toString(16)).toBe("6b200159");
+  const all = chance(2 ** 53 - 1); // key words 0xffffffff and 0x001fffff
+  expect(all.bits(0)).toBe(all.bits(0));
+});
+
+it("is a pure function of seed, purpose and place", () => {
+  const a = chance(7).fork("weights").fork("block.0/q");
+  const b = chance(7).fork("weights").fork("block.0/q");
+  expect([a.bits(3), a.normal(5), a.uniform(9)]).toEqual([b.bits(3), b.normal(5), b.uniform(9)]);
+  const others = [
+    chance(8).fork("weights").fork("block.0/q"),
+    chance(7).fork("weights").fork("block.0/k"),
+    chance(7).fork("weightsblock.0/q"),
+  ];
+  for (const other of others) expect(other.bits(3)).not.toBe(a.bits(3));
+});
+
+it("draws normal numbers with mean 0 and variance 1, and uniform bytes", () => {
+  const source = chance(1).fork("statistics");
+  const values = Array.from({ length: 20_000 }, (_, i) => source.normal(i));
+  const mean = values.reduce((a, b) => a + b) / values.length;
+  const variance = values.reduce((a, b) => a + (b - mean) ** 2, 0) / values.length;
+  expect(Math.abs(mean)).toBeLessThan(0.03);
+  expect(Math.abs(variance - 1)).toBeLessThan(0.05);
+  const bytes = source.bytes(new Uint8Array(25_600));
+  const counts = new Array(256).fill(0);
+  for (const byte of bytes) counts[byte]++;
+  const chiSquared = counts.reduce((sum, n) => sum + (n - 100) ** 2 / 100, 0);
+  expect(chiSquared).toBeLessThan(340); // 255 degrees of freedom: above this once in several thousand seeds
+  expect(new Set(bytes.subarray(0, 8)).size).toBeGreaterThan(4);
+});

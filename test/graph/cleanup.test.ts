@@ -1,0 +1,160 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { HostArray } from "../../src/base/arrays.ts";
+import { finiteDifference, gradientGap } from "../../src/gradients/finite-difference.ts";
+import { grad } from "../../src/gradients/grad.ts";
+import { cleanUp } from "../../src/graph/cleanup.ts";
+import { buildGraph, type Graph, graphNodes, tensorFunction } from "../../src/graph/graph.ts";
+import type { Tensor } from "../../src/graph/tensor.ts";
+import { float64 } from "../../src/graph/type.ts";
+import { emitOnnx, outputName } from "../../src/onnx/emit.ts";
+import { fill } from "../../src/ops/fill.ts";
+import {
+  add,
+  concat,
+  div,
+  exp,
+  expand,
+  layerNorm,
+  linear,
+  logSoftmax,
+  matmul,
+  mean,
+  mul,
+  neg,
+  pad,
+  reshape,
+  rmsNorm,
+  sigmoid,
+  silu,
+  sin,
+  slice,
+  softmax,
+  split,
+  sub,
+  sum,
+  tanh,
+  transpose,
+} from "../../src/ops/index.ts";
+import { foldConstants } from "../../src/runtime/fold.ts";
+import { nodeEngine } from "../../src/runtime/node.ts";
+import { random } from "../support/samples.ts";
+
+// Small random graphs: a list of steps, each taking earlier tensors [rows, columns] and giving another.
+
+type Step = { readonly kind: number; readonly a: number; readonly b: number };
+
+const steps: ((x: Tensor, y: Tensor, square: Tensor) => Tensor)[] = [
+  (x, y) => add(x, y),
+  (x, y) => sub(x, y),
+  (x, y) => mul(x, y),
+  (x, y) => div(x, add(mul(y, y), 1)),
+  (x) => tanh(x),
+  (x) => sigmoid(x),
+  (x) => silu(x),
+  (x) => sin(x),
+  (x) => exp(neg(mul(x, x))),
+  (x) => softmax(x),
+  (x) => logSoftmax(x, { axis: 0 }),
+  (x) => mul(rmsNorm(x), 0.5),
+  (x, y) => add(layerNorm(x, sum(y, { axis: 0 })), y),
+  (x, _, w) => linear(x, w),
+  (x, y) => matmul(matmul(x, y, { transposeB: true, scale: 0.5 }), y),
+  (x, y, w) => matmul(x, matmul(w, matmul(x, y, { transposeA: true }), { transposeB: true })),
+  (x) => sub(x, mean(x, { axis: 1, keep: true })),
+  (x) => add(x, sum(x, { axis: 0 })),
+  (x) => transpose(transpose(x, [1, 0]), [1, 0]),
+  (x) => reshape(reshape(x, [-1]), x.shape),
+  (x) => concat(split(x, 1, [1, x.shape[1].minus(1)]).reverse(), 1),
+  (x) => slice(pad(x, 0, 1, 2), 0, 1, x.shape[0].plus(1)),
+  (x, y) => add(x, expand(sum(y), x.shape)),
+  (x) => mul(x, fill(x.dtype, x.shape, 1)),
+  (x) => add(mul(x, fill(x.dtype, x.shape, 2)), fill(x.dtype, x.shape, 0)),
+];
+
+const program = fc.record({
+  rows: fc.integer({ min: 1, max: 4 }),
+  columns: fc.integer({ min: 1, max: 4 }),
+  steps: fc.array(fc.record({ kind: fc.nat(steps.length - 1), a: fc.nat(20), b: fc.nat(20) }), { minLength: 1, maxLength: 7 }),
+});
+
+function randomFunction(rows: number, columns: number, list: readonly Step[]) {
+  return tensorFunction({ x: float64([rows, columns]), y: float64([rows, columns]), w: float64([columns, columns]) }, (_, { x, y, w }) => {
+    const made = [x, y];
+    for (const { kind, a, b } of list) made.push(steps[kind](made[a % made.length], made[b % made.length], w));
+    const loss = mean(made.reduce((p, q) => add(p, q)));
+    const [dx, dy, dw] = grad(loss, [x, y, w], { unused: "zero" });
+    return { loss, dx, dy, dw };
+  });
+}
+
+const feedsFor = (rows: number, columns: number) => ({
+  x: random([rows, columns], 1, "float64"),
+  y: random([rows, columns], 2, "float64"),
+  w: random([columns, columns], 3, "float64"),
+});
+
+async function evaluate(graph: Graph, feeds: Record<string, HostArray>) {
+  const session = await nodeEngine.createSession(emitOnnx(graph), { threads: 1 });
+  const names = [...graph.outputs.keys()];
+  const results = await session.run(feeds, names.map(outputName));
+  return { session, values: Object.fromEntries(names.map((name) => [name, results[outputName(name)].data as Float64Array])) };
+}
+
+const computing = (graph: Graph) => graphNodes(graph).filter((node) => !["constant", "fill"].includes(node.op.name)).length;
+
+describe("random graphs", () => {
+  it("have gradients that agree with finite differences", async () => {
+    await fc.assert(
+      fc.asyncProperty(program, async ({ rows, columns, steps: list }) => {
+        const graph = cleanUp(buildGraph(randomFunction(rows, columns, list)));
+        const feeds = feedsFor(rows, columns);
+        const { session, values } = await evaluate(graph, feeds);
+        const inputs = [feeds.x, feeds.y, feeds.w];
+        const loss = async ([x, y, w]: readonly HostArray[]) =>
+          Number((await session.run({ x, y, w }, [outputName("loss")]))[outputName("loss")].data[0]);
+        for (const [i, name] of ["dx", "dy", "dw"].entries()) {
+          expect(gradientGap(values[name], await finiteDifference(loss, inputs, i, 1e-3))).toBeLessThanOrEqual(1e-6);
+        }
+        await session.release();
+      }),
+      { numRuns: 150, seed: 20 },
+    );
+  }, 120_000);
+
+  it("keep their values when they are cleaned up and folded, and never have more nodes", async () => {
+    await fc.assert(
+      fc.asyncProperty(program, async ({ rows, columns, steps: list }) => {
+        const graph = buildGraph(randomFunction(rows, columns, list));
+        const clean = cleanUp(graph);
+        const folded = await foldConstants(clean, nodeEngine);
+        const feeds = feedsFor(rows, columns);
+        const [before, after] = [await evaluate(graph, feeds), await evaluate(folded, feeds)];
+        for (const name of Object.keys(before.values)) {
+          for (const [i, value] of before.values[name].entries()) expect(after.values[name][i]).toBeCloseTo(value, 10);
+        }
+        expect(computing(clean)).toBeLessThanOrEqual(computing(graph));
+        await before.session.release();
+        await after.session.release();
+      }),
+      { numRuns: 150, seed: 21 },
+    );
+  }, 120_000);
+});
+
+describe("cleaning up", () => {
+  it("computes nothing twice and nothing that no output needs", () => {
+    const fn = tensorFunction({ x: float64([3]) }, (_, { x }) => {
+      exp(sin(x)); // unused
+      return { y: add(mul(tanh(x), 2), mul(tanh(x), 2)) };
+    });
+    const names = graphNodes(cleanUp(buildGraph(fn))).map((node) => node.op.name);
+    expect(names).toEqual(["input", "tanh", "constant", "mul", "add"]);
+  });
+
+  it("folds what depends on no input", async () => {
+    const fn = tensorFunction({ x: float64([3]) }, (_, { x }) => ({ y: add(x, exp(fill("float64", [x.shape[0]], 1))) }));
+    const folded = await foldConstants(cleanUp(buildGraph(fn)), nodeEngine);
+    expect(graphNodes(folded).map((node) => node.op.name)).toEqual(["input", "constant", "add"]);
+  });
+});

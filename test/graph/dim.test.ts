@@ -1,0 +1,47 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Dim } from "../../src/graph/dim.ts";
+
+const dim = fc
+  .oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom("batch", "time", "past+time", "2*width", "batch*time"))
+  .map((x) => Dim.of(x));
+const sizes = { batch: 3, time: 5, past: 7, width: 2 };
+const value = (d: Dim) => d.bind(sizes).value as number;
+
+describe("a dimension", () => {
+  it("adds, multiplies and subtracts like the number it will be", () => {
+    fc.assert(
+      fc.property(dim, dim, dim, (a, b, c) => {
+        expect(value(a.plus(b))).toBe(value(a) + value(b));
+        expect(value(a.times(b))).toBe(value(a) * value(b));
+        expect(value(a.plus(b).minus(b))).toBe(value(a));
+        expect(
+          a
+            .plus(b)
+            .times(c)
+            .equals(a.times(c).plus(b.times(c))),
+        ).toBe(true);
+        expect(a.times(b).equals(b.times(a))).toBe(true);
+      }),
+    );
+  });
+
+  it("prints as people write it, and keeps its name when it is bound", () => {
+    expect(`${Dim.of("past+time")}`).toBe("past+time");
+    expect(`${Dim.of("batch").bind({ batch: 12 })}`).toBe("batch=12");
+    expect(`${Dim.of("past").plus("time").bind({ past: 3, time: 4 })}`).toBe("past+time=7");
+    expect(`${Dim.named("batch", 2).times(Dim.named("time", 3))}`).toBe("batch*time=6");
+    expect(`${Dim.of("batch").times(Dim.named("time", 3))}`).toBe("3*batch");
+  });
+
+  it("divides only without remainder", () => {
+    expect(Dim.of("6*width").dividedBy(3)?.expression).toBe("2*width");
+    expect(Dim.of(7).dividedBy(2)).toBeUndefined();
+  });
+
+  it("refuses what is not a dimension", () => {
+    expect(() => Dim.of("batch-1")).toThrow(
+      '"batch-1" is not a dimension; write a number, a name, or sums and products such as "past+time"',
+    );
+  });
+});

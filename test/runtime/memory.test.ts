@@ -1,0 +1,22 @@
+import { expect, it } from "vitest";
+import { array } from "../../src/base/arrays.ts";
+import { chance } from "../../src/base/chance.ts";
+import { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { decoderLoss } from "../../src/models/decoder.ts";
+import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { initialise } from "../../src/weights/initialise.ts";
+
+it("200 cycles of compiling, running and releasing do not grow the process by more than 50 MB after the first 20", async () => {
+  const loss = decoderLoss({ layers: 2, heads: 2, width: 64, context: 32, vocab: 65 });
+  const weights = initialise(parametersOf(loss), chance(1));
+  const gradients = new ParameterBuffer(weights.layout);
+  const ids = array("int32", new Int32Array(8 * 32).fill(3), [8, 32]);
+  let base = 0;
+  for (let cycle = 0; cycle < 200; cycle++) {
+    const step = compile(loss, { gradientOf: "loss", threads: 2 });
+    await step.run({ ids, targets: ids }, { weights, gradients });
+    await step.release();
+    if (cycle === 19) base = process.memoryUsage.rss();
+  }
+  expect((process.memoryUsage.rss() - base) / 2 ** 20).toBeLessThan(50);
+}, 120_000);
