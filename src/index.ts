@@ -8,6 +8,7 @@ export { buildGraph, type Graph, type TensorFunction, tensorFunction } from "./g
 export { constant, type Initialiser, iota, normal, ones, scalar, uniform, zeros } from "./graph/leaves.ts";
 export { defineOp } from "./graph/op.ts";
 export { ParameterBuffer, type ParameterLayout } from "./graph/parameters.ts";
+export { printGraph } from "./graph/print.ts";
 export { layer, type Scope } from "./graph/scope.ts";
 export type { Tensor } from "./graph/tensor.ts";
 export { bool, float32, float64, int32, int64, type TensorType, uint8 } from "./graph/type.ts";
@@ -16,3 +17,5 @@ export * from "./ops/index.ts";
 export { type CompiledFunction, type CompileOptions, compile, parametersOf } from "./runtime/compile.ts";
 export { nodeEngine } from "./runtime/node.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
+export { AdamW, type AdamWOptions } from "./training/adamw.ts";
+export { initialise } from "./weights/initialise.ts";

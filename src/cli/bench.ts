@@ -1,36 +1,46 @@
-import { Command } from "commander";
-import { benchTrain } from "../bench/train.ts";
+import { Command, InvalidArgumentError } from "commander";
+import { ConfigError } from "../base/errors.ts";
+import { benchTrain, type TrainingBench, workloads } from "../bench/train.ts";
 
-export const bench = new Command("bench").description("speed on this machine, as ratios to what the same engine can do at best");
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("a whole number from 1 on is wanted.");
+  return value;
+}
 
-bench
-  .command("train", { isDefault: true })
-  .description("whole training steps of two small GPTs, beside the best product of two matrices")
-  .option("--threads <n>", "threads of the engine", Number, 2)
-  .option("--json", "print one line of JSON")
-  .action(async ({ threads, json }: { threads: number; json?: boolean }) => {
-    const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024);
-    if (json) {
-      console.log(JSON.stringify(result));
-      return;
-    }
-    console.log(
-      `MatMul 1024³      ${result.matmul.gflops.toFixed(1)} GFLOPS at best, ${result.matmul.medianGflops.toFixed(1)} median, ${threads} threads`,
-    );
-    for (const {
-      name,
-      msPerStep,
-      medianMsPerStep,
-      tokensPerSecond,
-      gflops,
-      fraction,
-      peakMemoryBytes,
-      compileMs,
-      firstLoss,
-      lastLoss,
-    } of result.workloads) {
-      console.log(
-        `${name}  ${msPerStep.toFixed(1)} ms a step at best, ${medianMsPerStep.toFixed(1)} median · ${Math.round(tokensPerSecond)} tokens/s · ${gflops.toFixed(1)} GFLOPS = ${fraction.toFixed(3)} of the MatMul · compiled in ${compileMs.toFixed(0)} ms · peak ${(peakMemoryBytes / 2 ** 20).toFixed(0)} MB · loss ${firstLoss.toFixed(3)} → ${lastLoss.toFixed(3)}`,
-      );
-    }
+interface Options {
+  readonly threads: number;
+  readonly json?: boolean;
+  readonly only?: string;
+}
+
+const train = new Command("train")
+  .description("whole training steps of two small GPTs (forward, backward, AdamW with clipping), beside the best MatMul of the same engine")
+  .option("--threads <n>", "threads of the engine", wholeNumber, 2)
+  .option("--only <name>", `one workload: ${workloads.map(({ name }) => name).join(" or ")}`)
+  .option("--json", "print one line of JSON and nothing else")
+  .action(async ({ threads, json, only }: Options) => {
+    const chosen = workloads.filter(({ name }) => only === undefined || name === only);
+    if (chosen.length === 0)
+      throw new ConfigError(`there is no workload "${only}"; there are ${workloads.map(({ name }) => name).join(", ")}`);
+    if (!json) console.error("measuring; a quiet machine gives the best figures …");
+    const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen);
+    console.log(json ? JSON.stringify(result) : report(result, threads));
   });
+
+export const bench = new Command("bench")
+  .description("speed on this machine, as ratios to what the same engine can do at best")
+  .addCommand(train, { isDefault: true });
+
+function report({ matmul, workloads: results }: TrainingBench, threads: number): string {
+  const lines = results.map((w) => {
+    const speed = `${w.msPerStep.toFixed(1)} ms a step at best (median ${w.medianMsPerStep.toFixed(1)}), ${Math.round(w.tokensPerSecond)} tokens/s`;
+    const share = `${w.gflops.toFixed(1)} GFLOPS = ${w.fraction.toFixed(3)} of the MatMul`;
+    const rest = `compiled in ${w.compileMs.toFixed(0)} ms, peak memory ${(w.peakMemoryBytes / 2 ** 20).toFixed(0)} MB, loss ${w.firstLoss.toFixed(3)} → ${w.lastLoss.toFixed(3)}`;
+    return `${w.name}  ${speed}\n    ${share}\n    ${rest}`;
+  });
+  return [
+    `MatMul 1024³  ${matmul.gflops.toFixed(1)} GFLOPS at best (median ${matmul.medianGflops.toFixed(1)}), ${threads} threads`,
+    ...lines,
+  ].join("\n");
+}

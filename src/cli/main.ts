@@ -1,6 +1,31 @@
 #!/usr/bin/env node
-import { Command } from "commander";
+import { readFileSync } from "node:fs";
+import { Command, CommanderError } from "commander";
+import { QkvError } from "../base/errors.ts";
 import { bench } from "./bench.ts";
 
-const program = new Command("qkv").description("Transformers in TypeScript: train them, look inside them, ship them.").addCommand(bench);
-await program.parseAsync();
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+
+const program = new Command("qkv")
+  .description("Transformers in TypeScript: train them, look inside them, ship them.")
+  .version(version)
+  .addCommand(bench);
+
+/** 0 done, 1 failed, 2 wrong usage. Commander prints its own sentence; everything else is one sentence here, never a stack trace. */
+function exitCode(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  console.error(error instanceof QkvError ? `${error.name}: ${error.message}` : error);
+  return 1;
+}
+
+function throwInsteadOfExit(command: Command): void {
+  command.exitOverride().showHelpAfterError("(add --help for what there is)");
+  for (const part of command.commands) throwInsteadOfExit(part);
+}
+
+throwInsteadOfExit(program);
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCode(error);
+}
