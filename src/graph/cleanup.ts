@@ -4,40 +4,56 @@ import { isInput, isParameter } from "./leaves.ts";
 import { type Attribute, makeNode } from "./op.ts";
 import { withPath } from "./path.ts";
 import { type Node, type Tensor, topological } from "./tensor.ts";
-import { sameShape } from "./type.ts";
 
 /** The same graph with less to compute: simpler nodes where an op knows one, nothing twice, nothing that no output needs. */
 export function cleanUp(graph: Graph): Graph {
-  let before = graph;
-  for (;;) {
-    const after = sweep(before); // what one sweep simplifies, the next may find twice
-    if (graphNodes(after).length >= graphNodes(before).length) return after;
-    before = after;
-  }
+  let result = graph;
+  for (let changed = true; changed; ) [result, changed] = sweep(result); // what one sweep simplifies may simplify further
+  return result;
 }
 
-function sweep(graph: Graph): Graph {
+function sweep(graph: Graph): [Graph, boolean] {
+  let changed = false;
   const seen = new Map<string, readonly Tensor[]>();
   const numbers = new Map<Node, number>();
   const number = (node: Node) => numbers.get(node) ?? numbers.set(node, numbers.size).size - 1;
-  return rewrite(graph, (node, inputs) => {
+  const uses = countUses(graph);
+  const origin = new Map<Tensor, Tensor>(); // from a copy to the tensor whose uses were counted
+  const usedOnce = (x: Tensor) => uses.get(origin.get(x) ?? x) === 1;
+  const result = rewrite(graph, (node, inputs) => {
     if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
-    const simpler = withPath(node.scope, () => node.op.simplify?.(inputs, node.attributes, node.outputs[0].type));
-    if (simpler && sameShape(simpler.shape, node.outputs[0].shape)) return [simpler];
+    const { type } = node.outputs[0];
+    const simpler = withPath(node.scope, () => node.op.simplify?.(inputs, node.attributes, { type, usedOnce }));
+    if (simpler) {
+      changed = true;
+      return [simpler].flat();
+    }
     const key = `${node.op.name}(${inputs.map((x) => `${number(x.node)}.${x.index}`)}){${attributesKey(node.attributes)}}`;
     const found = seen.get(key);
-    if (found) return found;
+    if (found) {
+      changed = true;
+      return found;
+    }
     const outputs = copyNode(node, inputs);
+    for (const [i, y] of outputs.entries()) origin.set(y, node.outputs[i]);
     seen.set(key, outputs);
     return outputs;
   });
+  return [result, changed];
+}
+
+function countUses(graph: Graph): Map<Tensor, number> {
+  const uses = new Map<Tensor, number>();
+  const count = (x: Tensor) => uses.set(x, (uses.get(x) ?? 0) + 1);
+  for (const node of graphNodes(graph)) node.inputs.forEach(count);
+  for (const x of graph.outputs.values()) count(x);
+  return uses;
 }
 
 /** Copies a graph node by node, inputs before outputs; `replace` gives the tensors that stand for a node's outputs. */
 export function rewrite(graph: Graph, replace: (node: Node, inputs: readonly Tensor[]) => readonly Tensor[]): Graph {
-  const roots = [...graph.outputs.values(), ...graph.taps.values()];
   const replaced = new Map<Tensor, Tensor>();
-  for (const node of topological(roots)) {
+  for (const node of topological([...graph.outputs.values()])) {
     const results = replace(
       node,
       node.inputs.map((x) => replaced.get(x) as Tensor),
@@ -45,7 +61,7 @@ export function rewrite(graph: Graph, replace: (node: Node, inputs: readonly Ten
     for (const [i, y] of node.outputs.entries()) replaced.set(y, results[i]);
   }
   const follow = (tensors: ReadonlyMap<string, Tensor>) => new Map([...tensors].map(([name, x]) => [name, replaced.get(x) as Tensor]));
-  return { ...graph, taps: follow(graph.taps), outputs: follow(graph.outputs) };
+  return { ...graph, outputs: follow(graph.outputs) };
 }
 
 export function copyNode(node: Node, inputs: readonly Tensor[]): readonly Tensor[] {

@@ -24,7 +24,6 @@ export const tensorFunction = <I extends InputTypes, O extends Outputs>(
 export interface Graph {
   readonly inputs: ReadonlyMap<string, Tensor>;
   readonly parameters: ReadonlyMap<string, Tensor>;
-  readonly taps: ReadonlyMap<string, Tensor>;
   readonly outputs: ReadonlyMap<string, Tensor>;
 }
 
@@ -51,7 +50,7 @@ export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFu
     if (inputs.has(name)) throw new GraphError(`the patched tap "${name}" has the name of an input; rename one of them`);
     inputs.set(name, tensor);
   }
-  return { inputs, parameters: trace.parameters, taps: trace.taps, outputs };
+  return { inputs, parameters: trace.parameters, outputs };
 }
 
 export const graphNodes = (graph: Graph): Node[] => topological([...graph.outputs.values()]);

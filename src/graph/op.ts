@@ -40,6 +40,13 @@ export interface Lowering<A> {
   readonly outputs: readonly TensorType[];
 }
 
+export interface Simplification {
+  /** The type that the op's output has. */
+  readonly type: TensorType;
+  /** Whether a tensor has no other use, so that it may be replaced rather than computed beside its replacement. */
+  readonly usedOnce: (x: Tensor) => boolean;
+}
+
 /** What an example's input may hold. */
 export type Domain = "real" | "positive" | "apart" | "boolean" | "byte" | { readonly below: DimLike };
 
@@ -66,8 +73,12 @@ export interface OpDefinition<A extends Attributes> {
   saved?: number;
   /** The gradient of each input, from the gradients of the outputs. Left out: no gradient passes. */
   vjp?(backward: Backward<A>): readonly (Tensor | undefined)[];
-  /** A simpler tensor with the same values, if the inputs allow one; asked when a graph is cleaned up. */
-  simplify?(inputs: readonly Tensor[], attributes: A, type: TensorType): Tensor | undefined;
+  /** Simpler tensors with the same values, if the inputs allow them; asked when a graph is cleaned up. */
+  simplify?(inputs: readonly Tensor[], attributes: A, simplification: Simplification): Tensor | readonly Tensor[] | undefined;
+  /** The output times a number, where that costs nothing more: a product's own scale. */
+  scaled?(inputs: readonly Tensor[], attributes: A, factor: number, usedOnce: (x: Tensor) => boolean): Tensor | undefined;
+  /** The output cut along its last axis, where computing the parts is no more work than the whole. */
+  parts?(inputs: readonly Tensor[], attributes: A, sizes: readonly Dim[]): readonly Tensor[] | undefined;
   onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];
   cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): { flops: DimLike; bytes?: DimLike };
   examples(float: FloatType): readonly Example<A>[];

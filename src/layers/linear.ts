@@ -4,8 +4,8 @@ import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { linear } from "../ops/products.ts";
 
-/** x W + b, with W [in, out] declared here. */
+/** x Wᵀ + b. W is stored [out, in], as PyTorch does. */
 export const dense = layer((p, x: Tensor, out: DimLike, weight: Initialiser = normal(0.02)): Tensor => {
   const width = x.shape[x.rank - 1];
-  return linear(x, p.param("weight", [width, out], weight), p.param("bias", [out], zeros));
+  return linear(x, p.param("weight", [out, width], weight), p.param("bias", [out], zeros), { transposed: true });
 });

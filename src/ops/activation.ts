@@ -9,26 +9,23 @@ import { exp, tanh } from "./functions.ts";
 
 type NoAttributes = Record<string, never>;
 
-/** x·Φ(x) and Φ(x), the Gaussian cumulative distribution ½(1 + erf(x/√2)). */
-const geluOp = defineOp<NoAttributes>("gelu", {
-  type: ([x]) => [x, x],
+/** z·Φ and Φ = ½(1 + erf z). */
+const erfGateOp = defineOp<NoAttributes>("erfGate", {
+  type: ([z]) => [z, z],
   saved: 1,
-  vjp({ g, inputs: [x], outputs: [, cdf] }) {
-    const density = mul(div(x, exp(mul(mul(x, x), 0.5))), 1 / Math.sqrt(2 * Math.PI)); // x·φ(x)
-    return [mul(g, add(cdf, density))];
+  // Φ + z·exp(−z²)/√π
+  vjp: ({ g, inputs: [z], outputs: [, cdf] }) => [mul(g, add(mul(div(z, exp(mul(z, z))), 1 / Math.sqrt(Math.PI)), cdf))],
+  onnx(e, [z]) {
+    const cdf = e.node("HardSigmoid", [e.node("Erf", [z])], { alpha: { float: 0.5 }, beta: { float: 0.5 } }); // ½e + ½ in one pass
+    return [e.node("Mul", [z, cdf]), cdf];
   },
-  onnx(e, [x], { inputs: [{ dtype }] }) {
-    const error = e.node("Erf", [e.node("Mul", [x, e.scalar(dtype, Math.SQRT1_2)])]);
-    const cdf = e.node("HardSigmoid", [error], { alpha: { float: 0.5 }, beta: { float: 0.5 } }); // one pass for ½e + ½
-    return [e.node("Mul", [x, cdf]), cdf];
-  },
-  cost: ([x]) => ({ flops: size(x).times(5) }),
+  cost: ([z]) => ({ flops: size(z).times(4) }),
   examples: (f) => [{ inputs: [real(f, "a", "b")], attributes: {} }],
   float32Only: "ONNX Runtime has no Erf for float64 on the CPU",
 });
 
-/** x·Φ(x), exactly. */
-export const gelu = (x: Tensor): Tensor => geluOp.apply([x], {})[0];
+/** x·Φ(x), exactly, with the Gaussian Φ(x) = ½(1 + erf(x/√2)). Both factors √½ and √2 end in the products before and after. */
+export const gelu = (x: Tensor): Tensor => mul(erfGateOp.apply([mul(x, Math.SQRT1_2)], {})[0], Math.SQRT2);
 
 /** ½x(1 + tanh(√(2/π)(x + 0.044715x³))), the approximation that GPT-2 used: x·σ(2u). */
 export function geluTanh(x: Tensor): Tensor {

@@ -1,6 +1,6 @@
 import { GraphError } from "../base/errors.ts";
-import { scalar } from "../graph/leaves.ts";
-import { type Backward, defineOp, type Op } from "../graph/op.ts";
+import { scalar, scalarValue } from "../graph/leaves.ts";
+import { type Backward, defineOp, type Op, type OpDefinition, type Simplification } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { positive, real } from "./example.ts";
@@ -12,7 +12,7 @@ import { sumTo } from "./sum.ts";
 export type Operand = Tensor | number;
 type Binary = (a: Operand, b: Operand) => Tensor;
 type NoAttributes = Record<string, never>;
-type Simplify = (a: Tensor, b: Tensor, type: TensorType) => Tensor | undefined;
+type Simplify = (a: Tensor, b: Tensor, simplification: Simplification) => Tensor | undefined;
 type Rule = (g: Tensor, a: Tensor, b: Tensor, y: Tensor) => readonly [Tensor, Tensor];
 
 export function sameDType([a, b]: readonly TensorType[]): TensorType["dtype"] {
@@ -27,14 +27,22 @@ export function operands(a: Operand, b: Operand): [Tensor, Tensor] {
   return [scalar(a, b.dtype), b];
 }
 
-function binary(name: string, opType: string, rule: Rule, simpler: Simplify, second = real): (a: Operand, b: Operand) => Tensor {
+function binary(
+  name: string,
+  opType: string,
+  rule: Rule,
+  simpler: Simplify,
+  second = real,
+  scaled?: OpDefinition<NoAttributes>["scaled"],
+): (a: Operand, b: Operand) => Tensor {
   const op: Op<NoAttributes> = defineOp<NoAttributes>(name, {
     type: (inputs) => tensorType(sameDType(inputs), broadcastShapes(inputs[0].shape, inputs[1].shape)),
     vjp({ g, inputs: [a, b], outputs: [y] }: Backward<NoAttributes>) {
       const [da, db] = rule(g, a, b, y);
       return [sumTo(da, a.shape), sumTo(db, b.shape)];
     },
-    simplify: ([a, b], _, type) => simpler(a, b, type),
+    simplify: ([a, b], _, simplification) => simpler(a, b, simplification),
+    scaled,
     onnx: (e, inputs) => e.node(opType, inputs),
     cost: (_, [y]) => ({ flops: size(y) }),
     examples: (f) => [
@@ -54,7 +62,7 @@ function simplify(
   again: (a: Tensor, b: Tensor) => Tensor,
   sided = false,
 ): Simplify {
-  return (a, b, type) => {
+  return (a, b, { type }) => {
     const [x, y] = [fillValue(a), fillValue(b)];
     if (x !== undefined && y !== undefined) return fill(type.dtype, type.shape, compute(x, y));
     if (y === neutral && sameShape(a.shape, type.shape)) return a;
@@ -86,15 +94,36 @@ export const sub: Binary = binary(
     true,
   ),
 );
+/** A number times a product becomes the product's own scale, also through other factors: (x W) · h · c = (c x W) · h. */
+function sink(x: Tensor, factor: number, usedOnce: (x: Tensor) => boolean): Tensor | undefined {
+  return usedOnce(x) ? x.node.op.scaled?.(x.node.inputs, x.node.attributes, factor, usedOnce) : undefined;
+}
+
+const simplifyMul = simplify(
+  1,
+  (a, b) => a * b,
+  (a, b) => mul(a, b),
+);
+
 export const mul: Binary = binary(
   "mul",
   "Mul",
   (g, a, b) => [mul(g, b), mul(g, a)],
-  simplify(
-    1,
-    (a, b) => a * b,
-    (a, b) => mul(a, b),
-  ),
+  (a, b, simplification) => {
+    const [x, y] = [scalarValue(a), scalarValue(b)];
+    const sunk = y !== undefined ? sink(a, y, simplification.usedOnce) : x !== undefined ? sink(b, x, simplification.usedOnce) : undefined;
+    return sunk ?? simplifyMul(a, b, simplification);
+  },
+  real,
+  ([a, b], _, factor, usedOnce) => {
+    const [x, y] = [scalarValue(a), scalarValue(b)];
+    if (y !== undefined) return mul(a, y * factor);
+    if (x !== undefined) return mul(x * factor, b);
+    const first = sink(a, factor, usedOnce);
+    if (first) return mul(first, b);
+    const second = sink(b, factor, usedOnce);
+    return second && mul(a, second);
+  },
 );
 export const div: Binary = binary(
   "div",

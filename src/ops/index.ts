@@ -2,6 +2,7 @@
 
 export { gelu, geluTanh, silu } from "./activation.ts";
 export { add, div, mul, neg, type Operand, square, sub } from "./arithmetic.ts";
+export { attend } from "./attend.ts";
 export { and, cast, equal, greater, greaterOrEqual, less, lessOrEqual, not, or, where } from "./compare.ts";
 export { dropout } from "./dropout.ts";
 export * from "./fill.ts";

@@ -102,6 +102,9 @@ const splitOp = defineOp<{ axis: number; sizes: readonly Dim[] }>("split", {
       ),
     ];
   },
+  simplify([x], { axis, sizes }, { usedOnce }) {
+    return axis === x.rank - 1 && usedOnce(x) ? x.node.op.parts?.(x.node.inputs, x.node.attributes, sizes) : undefined;
+  },
   onnx: (e, [x], { attributes: { axis, sizes } }) => e.nodes("Split", [x, e.dims(sizes)], { axis }, { outputs: sizes.length }),
   ...move,
   examples: (f) => [
@@ -135,6 +138,12 @@ const concatOp = defineOp<{ axis: number }>("concat", {
       axis,
       inputs.map((x) => x.shape[axis]),
     ),
+  simplify(inputs, { axis }) {
+    if (inputs.length === 1) return inputs[0];
+    const { node } = inputs[0]; // all parts of a split, in order, are what was split
+    const whole = node.op.name === "split" && node.attributes.axis === axis && node.outputs.length === inputs.length;
+    return whole && inputs.every((x, i) => x === node.outputs[i]) ? node.inputs[0] : undefined;
+  },
   onnx: (e, inputs, { attributes: { axis } }) => e.node("Concat", inputs, { axis }),
   ...move,
   examples: (f) => [
@@ -160,7 +169,7 @@ const sliceOp = defineOp<{ axis: number; start: Dim; end: Dim }>("slice", {
     return tensorType(x.dtype, x.shape.with(axis, length.equals(whole) ? whole : length));
   },
   vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [pad(g, axis, start, x.shape[axis].minus(end))],
-  simplify: ([x], _, type) => (sameShape(x.shape, type.shape) ? x : undefined),
+  simplify: ([x], _, { type }) => (sameShape(x.shape, type.shape) ? x : undefined),
   onnx: (e, [x], { attributes: { axis, start, end } }) => e.node("Slice", [x, e.dims([start]), e.dims([end]), e.integers([axis])]),
   cost: (_, [y]) => ({ flops: 0, bytes: size(y).times(2 * 4) }),
   examples: (f) => [
@@ -177,7 +186,7 @@ export function slice(x: Tensor, axis: AxisRef, start: DimLike, end: DimLike): T
 const padOp = defineOp<{ axis: number; before: Dim; after: Dim }>("pad", {
   type: ([x], { axis, before, after }) => tensorType(x.dtype, x.shape.with(axis, before.plus(x.shape[axis]).plus(after))),
   vjp: ({ g, inputs: [x], attributes: { axis, before } }) => [slice(g, axis, before, before.plus(x.shape[axis]))],
-  simplify: ([x], _, type) => (sameShape(x.shape, type.shape) ? x : undefined),
+  simplify: ([x], _, { type }) => (sameShape(x.shape, type.shape) ? x : undefined),
   onnx: (e, [x], { inputs: [{ dtype }], attributes: { axis, before, after } }) =>
     e.node("Pad", [x, e.dims([before, after]), e.scalar(dtype, 0), e.integers([axis])]),
   ...move,

@@ -4,9 +4,10 @@ import type { Emitter, Value } from "../graph/emitter.ts";
 import { type Backward, defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { mul, sub } from "./arithmetic.ts";
+import { add, mul, sub } from "./arithmetic.ts";
 import { real } from "./example.ts";
-import { sumRows } from "./products.ts";
+import { reshape } from "./movement.ts";
+import { linear, rowsProduct, sumRows } from "./products.ts";
 import { mean } from "./reduce.ts";
 
 // Normalisation of the last axis. The mean and 1/σ of each row are kept for the gradient.
@@ -15,7 +16,13 @@ type Norm = { readonly epsilon: number };
 
 const perRow = (x: TensorType): TensorType => tensorType(x.dtype, [...x.shape.slice(0, -1), Dim.of(1)]);
 const width = (x: TensorType): Dim => x.shape[x.shape.length - 1];
-const rowMean = (x: Tensor): Tensor => mean(x, { axis: -1, keep: true });
+
+/** mean(x · scale) over the last axis, kept with size 1. */
+function scaledMean(x: Tensor, scale: Tensor | undefined): Tensor {
+  const columns = width(x.type);
+  if (!scale || columns.value === undefined) return mean(scale ? mul(x, scale) : x, { axis: -1, keep: true });
+  return mul(linear(x, reshape(scale, [columns, 1])), 1 / columns.value);
+}
 
 function checkAffine([x, ...affine]: readonly TensorType[]): void {
   if (x.shape.length === 0) throw new GraphError("normalises the last axis, and a scalar has none");
@@ -50,7 +57,10 @@ function layerNormByHand(e: Emitter, [x, scale, bias]: readonly (Value | undefin
 const inverseRoot = (e: Emitter, x: Value, { dtype }: TensorType, epsilon: number): Value =>
   e.node("Reciprocal", [e.node("Sqrt", [e.node("Add", [x, e.scalar(dtype, epsilon)])])]);
 
-/** With x̂ = (x − μ)/σ and h = scale · g:  dx = (h − mean(h) − x̂ · mean(h · x̂)) / σ. */
+/**
+ * With c = x − μ, i = 1/σ, h = scale · g:  dx = i · (h − mean(h) − c · i² · mean(h · c)).
+ * The means are products with the scale as a column, which is faster than a reduction.
+ */
 const layerNormOp = defineOp<Norm>("layerNorm", {
   type: (inputs) => {
     checkAffine(inputs);
@@ -58,10 +68,11 @@ const layerNormOp = defineOp<Norm>("layerNorm", {
   },
   saved: 2,
   vjp({ g, inputs: [x, scale, bias], outputs: [, mu, inverse] }: Backward<Norm>) {
-    const normal = mul(sub(x, mu), inverse);
-    const h = scale ? mul(g, scale) : g;
-    const dx = mul(inverse, sub(sub(h, rowMean(h)), mul(normal, rowMean(mul(h, normal)))));
-    return [dx, scale && sumRows(mul(g, normal)), bias && sumRows(g)];
+    const centred = sub(x, mu);
+    const gc = mul(g, centred);
+    const slope = mul(scaledMean(gc, scale), mul(inverse, inverse));
+    const dx = mul(sub(scale ? mul(g, scale) : g, add(mul(centred, slope), scaledMean(g, scale))), inverse);
+    return [dx, scale && reshape(rowsProduct(inverse, gc), scale.shape), bias && sumRows(g)];
   },
   onnx(e, [x, scale, bias], { inputs: [type], attributes: { epsilon } }) {
     if (type.dtype === "float64") return layerNormByHand(e, [x, scale, bias], type, epsilon);
@@ -90,10 +101,10 @@ const rmsNormOp = defineOp<Norm>("rmsNorm", {
   },
   saved: 1,
   vjp({ g, inputs: [x, scale], outputs: [, inverse] }: Backward<Norm>) {
-    const normal = mul(x, inverse);
-    const h = scale ? mul(g, scale) : g;
-    const dx = mul(inverse, sub(h, mul(normal, rowMean(mul(h, normal)))));
-    return [dx, scale && sumRows(mul(g, normal))];
+    const gx = mul(g, x);
+    const slope = mul(scaledMean(gx, scale), mul(inverse, inverse));
+    const dx = mul(sub(scale ? mul(g, scale) : g, mul(x, slope)), inverse);
+    return [dx, scale && reshape(rowsProduct(inverse, gx), scale.shape)];
   },
   onnx(e, [x, scale], { inputs: [type], attributes: { epsilon } }) {
     const squares = e.node("ReduceMean", [e.node("Mul", [x, x]), e.integers([type.shape.length - 1])], { keepdims: 1 });

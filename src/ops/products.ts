@@ -1,12 +1,15 @@
+import { type DType, emptyArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
-import { type Dim, product } from "../graph/dim.ts";
+import { Dim, product } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
+import { scalarValue } from "../graph/leaves.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { sameDType } from "./arithmetic.ts";
+import { mul, sameDType } from "./arithmetic.ts";
 import { real } from "./example.ts";
-import { sum, sumTo } from "./sum.ts";
+import { split } from "./movement.ts";
+import { expand, sumTo } from "./sum.ts";
 
 // Everything that multiplies matrices. ONNX Runtime transposes operands and scales results inside the product at no cost.
 
@@ -32,7 +35,7 @@ function sides([a, b]: readonly TensorType[], { transposeA, transposeB }: Matmul
 
 const showMatrix = (x: TensorType, transposed: boolean): string => showShape(x.shape) + (transposed ? " transposed" : "");
 
-const matmulOp = defineOp<Matmul>("matmul", {
+const matmulOp: Op<Matmul> = defineOp("matmul", {
   type(inputs, attributes) {
     const dtype = sameDType(inputs);
     const { m, n } = sides(inputs, attributes);
@@ -48,11 +51,16 @@ const matmulOp = defineOp<Matmul>("matmul", {
       : matmul(a, g, { transposeA: !transposeA, scale });
     return [sumTo(da, a.shape), sumTo(db, b.shape)];
   },
+  simplify: ([a, b], attributes) => {
+    const found = withoutScale([a, b]);
+    return found && matmulOp.one(found.inputs, { ...attributes, scale: attributes.scale * found.factor });
+  },
+  scaled: (inputs, attributes, factor) => matmulOp.one(inputs, { ...attributes, scale: attributes.scale * factor }),
   onnx(e, [a, b], { inputs, outputs: [y], attributes }) {
     const { k } = sides(inputs, attributes);
     const zero = e.scalar(y.dtype, 0);
     if (k.value === 0) return e.node("Expand", [zero, e.dims(y.shape)]);
-    const product = lowerProduct(e, a, b, attributes);
+    const product = lowerProduct(e, a, b, y.dtype, attributes);
     if (k.value !== undefined || y.shape.length === 2) return product;
     // When the contraction is empty (an empty cache), ONNX Runtime leaves all but the first matrix of a batch unwritten, and
     // does not broadcast the batch.
@@ -74,10 +82,28 @@ const matmulOp = defineOp<Matmul>("matmul", {
   ],
 });
 
-function lowerProduct(e: Emitter, a: Value, b: Value, { transposeA, transposeB, scale }: Matmul): Value {
-  if (!transposeA && !transposeB && scale === 1) return e.node("MatMul", [a, b]);
-  const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: scale } };
-  return e.node("FusedMatMul", [a, b], attributes, { domain: "com.microsoft" });
+/** Operands without a number that multiplies them, and that number. */
+function withoutScale(inputs: readonly Tensor[]): { inputs: Tensor[]; factor: number } | undefined {
+  let factor = 1;
+  const bare = inputs.map((x) => {
+    if (x.node.op.name !== "mul") return x;
+    const [a, b] = x.node.inputs;
+    const [left, right] = [scalarValue(a), scalarValue(b)];
+    if (left === undefined && right === undefined) return x;
+    factor *= (left ?? right) as number;
+    return left === undefined ? a : b;
+  });
+  return bare.some((x, i) => x !== inputs[i]) ? { inputs: bare, factor } : undefined;
+}
+
+/** One product of ONNX Runtime: transposed and scaled on the way. Its scale is a float32; others are multiplied afterwards. */
+function lowerProduct(e: Emitter, a: Value, b: Value, dtype: DType, { transposeA, transposeB, scale }: Matmul): Value {
+  const exact = dtype === "float32" || Math.fround(scale) === scale;
+  const alpha = exact ? Math.fround(scale) : 1;
+  const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: alpha } };
+  const plain = !transposeA && !transposeB && alpha === 1;
+  const product = plain ? e.node("MatMul", [a, b]) : e.node("FusedMatMul", [a, b], attributes, { domain: "com.microsoft" });
+  return exact ? product : e.node("Mul", [product, e.scalar(dtype, scale)]);
 }
 
 /** The product of the last two axes; the axes before them are a batch and broadcast. */
@@ -111,10 +137,28 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     transposed ? rowsProductOp.one([g, x], { scale }) : rowsProductOp.one([x, g], { scale }),
     ...(bias ? [sumRows(g)] : []),
   ],
-  onnx(e, [x, weight, bias], { inputs, outputs: [y], attributes: { transposed, scale } }) {
-    const rows = asRows(e, x, inputs[0]);
-    const product = e.node("Gemm", bias ? [rows, weight, bias] : [rows, weight], { transB: Number(transposed), alpha: { float: scale } });
-    return e.reshape(product, [rowCount(y), lastDim(y)], y.shape);
+  simplify: ([x, weight, ...bias], attributes) => {
+    const found = withoutScale([x, weight]);
+    return found && linearOp.one([...found.inputs, ...bias], { ...attributes, scale: attributes.scale * found.factor });
+  },
+  scaled: ([x, weight, ...bias], attributes, factor) =>
+    linearOp.one([x, weight, ...bias.map((b) => mul(b, factor))], { ...attributes, scale: attributes.scale * factor }),
+  /** Cutting the weight instead of the output saves a pass, when there are more rows than the weight has. */
+  parts([x, weight, bias], attributes, sizes) {
+    const [rows, from] = [rowCount(x.type).value, lastDim(x.type).value];
+    if (rows === undefined || from === undefined || rows <= 2 * from) return undefined;
+    const weights = split(weight, attributes.transposed ? 0 : 1, sizes);
+    const biases = bias && split(bias, 0, sizes);
+    return weights.map((part, i) => linearOp.one(biases ? [x, part, biases[i]] : [x, part], attributes));
+  },
+  onnx(e, [x, weight, bias], { inputs: [type], outputs: [y], attributes: { transposed, scale } }) {
+    const product = { transposeA: false, transposeB: transposed, scale };
+    // All axes but the last are rows of one product. A bias inside Gemm is copied by a single thread first, so it is added after.
+    const rank1 = type.shape.length === 1;
+    const rows = rank1 ? e.reshape(x, type.shape, [Dim.of(1), ...type.shape]) : x;
+    const z = lowerProduct(e, rows, weight, y.dtype, product);
+    const shaped = rank1 ? e.reshape(z, [Dim.of(1), ...y.shape], y.shape) : z;
+    return bias === undefined ? shaped : e.node("Add", [shaped, bias]);
   },
   cost: ([x, , bias], [y]) => ({
     flops: size(y)
@@ -145,8 +189,13 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
     linearOp.one([y, g], { transposed: true, scale }),
     linearOp.one([x, g], { transposed: false, scale }),
   ],
-  onnx: (e, [x, y], { inputs, attributes: { scale } }) =>
-    e.node("Gemm", [asRows(e, x, inputs[0]), asRows(e, y, inputs[1])], { transA: 1, alpha: { float: scale } }),
+  simplify: (inputs, { scale }) => {
+    const found = withoutScale(inputs);
+    return found && rowsProductOp.one(found.inputs, { scale: scale * found.factor });
+  },
+  scaled: (inputs, { scale }, factor) => rowsProductOp.one(inputs, { scale: scale * factor }),
+  onnx: (e, [x, y], { inputs, outputs: [{ dtype }], attributes: { scale } }) =>
+    lowerProduct(e, asRows(e, x, inputs[0]), asRows(e, y, inputs[1]), dtype, { transposeA: true, transposeB: false, scale }),
   cost: ([x], [y]) => ({ flops: size(y).times(rowCount(x)).times(2) }),
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "a", "b", "n")], attributes: { scale: 1 } },
@@ -157,5 +206,25 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
 /** Σ over all rows of xᵀ y: the gradient of a weight matrix. */
 export const rowsProduct = (x: Tensor, y: Tensor): Tensor => rowsProductOp.one([x, y], { scale: 1 });
 
+const sumRowsOp = defineOp<Record<string, never>>("sumRows", {
+  type: ([x]) => tensorType(x.dtype, [lastDim(x)]),
+  vjp: ({ g, inputs: [x] }) => [expand(g, x.shape)],
+  onnx(e, [x], { inputs: [type], outputs: [y] }) {
+    const rows = rowCount(type);
+    // As a product with ones it is split over threads and vectorised, unlike ReduceSum over the first axis.
+    const ones =
+      rows.value === undefined
+        ? e.node("Expand", [e.scalar(type.dtype, 1), e.dims([Dim.of(1), rows])])
+        : e.constant(type.dtype, [1, rows.value], emptyArray(type.dtype, rows.value).fill(1 as never));
+    const sum = e.node("MatMul", [ones, asRows(e, x, type)]);
+    return e.reshape(sum, [Dim.of(1), ...y.shape], y.shape);
+  },
+  cost: ([x]) => ({ flops: size(x) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "b", "c")], attributes: {} },
+    { inputs: [real(f, "a", "b")], attributes: {} },
+  ],
+});
+
 /** The sum over all axes but the last: the gradient of a bias. */
-export const sumRows = (x: Tensor): Tensor => sum(x, { axis: x.shape.slice(0, -1).map((_, i) => i) });
+export const sumRows = (x: Tensor): Tensor => (x.rank === 1 ? x : sumRowsOp.one([x], {}));

@@ -1,0 +1,81 @@
+import { GraphError } from "../base/errors.ts";
+import { defineOp } from "../graph/op.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { mul, sub } from "./arithmetic.ts";
+import { real } from "./example.ts";
+import { matmul } from "./products.ts";
+import { sum, sumTo } from "./sum.ts";
+
+/** The pattern's shape: a batch of [query, key]. */
+function patternShape([q, k, v, bias]: readonly TensorType[]): TensorType["shape"] {
+  const rank = q.shape.length;
+  if (rank < 2 || k.shape.length !== rank || v.shape.length !== rank)
+    throw new GraphError("queries, keys and values have the same axes, at least two");
+  const batch = q.shape.slice(0, -2);
+  if (!sameShape(batch, k.shape.slice(0, -2)) || !sameShape(batch, v.shape.slice(0, -2))) {
+    throw new GraphError(`queries, keys and values differ in their batch: ${[q, k, v].map((x) => showShape(x.shape)).join(", ")}`);
+  }
+  const [query, depth] = q.shape.slice(-2);
+  const [key, keyDepth] = k.shape.slice(-2);
+  if (!depth.equals(keyDepth)) throw new GraphError(`queries have size ${depth} and keys ${keyDepth}`);
+  if (!key.equals(v.shape[rank - 2])) throw new GraphError(`there are ${key} keys and ${v.shape[rank - 2]} values`);
+  const shape = [...batch, query, key];
+  if (bias && !sameShape(broadcastShapes(shape, bias.shape), shape)) {
+    throw new GraphError(`the bias ${showShape(bias.shape)} does not broadcast to the scores ${showShape(shape)}`);
+  }
+  return shape;
+}
+
+const attendOp = defineOp<{ scale: number }>("attend", {
+  type(inputs) {
+    const shape = patternShape(inputs);
+    const [q, , v] = inputs;
+    return [tensorType(q.dtype, [...shape.slice(0, -1), v.shape[v.shape.length - 1]]), tensorType(q.dtype, shape)];
+  },
+  saved: 1,
+  // dS = P ∘ (dO Vᵀ − rowsum(dO ∘ O)): the row sum of dP ∘ P, taken where it is smaller
+  vjp({ g, inputs: [q, k, v, bias], outputs: [o, pattern], attributes: { scale } }) {
+    const along = sum(mul(g, o), { axis: -1, keep: true });
+    const ds = mul(pattern, sub(matmul(g, v, { transposeB: true }), along));
+    return [
+      matmul(ds, k, { scale }),
+      matmul(ds, q, { transposeA: true, scale }),
+      matmul(pattern, g, { transposeA: true }),
+      bias && sumTo(ds, bias.shape),
+    ];
+  },
+  onnx(e, [q, k, v, bias], { attributes: { scale } }) {
+    const scores = e.node("FusedMatMul", [q, k], { transB: 1, alpha: { float: scale } }, { domain: "com.microsoft" });
+    const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
+    return [e.node("MatMul", [pattern, v]), pattern];
+  },
+  cost: ([q, , v, bias], [, pattern]) => ({
+    flops: size(pattern)
+      .times(2)
+      .times(q.shape[q.shape.length - 1].plus(v.shape[v.shape.length - 1]))
+      .plus(size(pattern).times(bias ? 6 : 5)),
+  }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "q", "d"), real(f, "a", "k", "d"), real(f, "a", "k", "v")], attributes: { scale: 0.5 }, nonEmpty: ["k", "d"] },
+    {
+      inputs: [real(f, "a", "b", "q", 2), real(f, "a", "b", "k", 2), real(f, "a", "b", "k", 3), real(f, "q", "k")],
+      attributes: { scale: 0.25 },
+      nonEmpty: ["k"],
+    },
+  ],
+});
+
+/**
+ * softmax(scale · q kᵀ + bias) v, and the pattern. The bias (masks, distances) is added to the scores; it broadcasts. The
+ * pattern is there to be looked at: no gradient passes through it. To change it, compose the parts instead.
+ */
+export function attend(
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  { scale, bias }: { scale: number; bias?: Tensor },
+): { mixed: Tensor; pattern: Tensor } {
+  const [mixed, pattern] = attendOp.apply(bias ? [q, k, v, bias] : [q, k, v], { scale });
+  return { mixed, pattern };
+}
