@@ -36,7 +36,12 @@ export type WeightSource =
 export interface EmitOptions {
   /** Parameters are inputs if this is left out (training), else initializers (inference). */
   readonly weights?: (name: string) => WeightSource;
+  /** Adds a first output that is a sequence, not a tensor; see `runtime/node.ts` for what it is good for. */
+  readonly sequence?: boolean;
 }
+
+/** The name of the output that is a sequence. */
+export const sequenceName = "sequence";
 
 /** A graph as the bytes of an ONNX model. */
 export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
@@ -78,6 +83,7 @@ class ModelWriter implements Emitter {
       for (const [i, value] of [values].flat().entries()) this.#values.set(node.outputs[i], value as Value);
     }
     const output = [...this.#graph.outputs].map(([name, tensor]) => this.#declareOutput(name, tensor));
+    if (this.#options.sequence) output.unshift(this.#declareSequence());
     this.#refuseTooLarge();
     const model = create(ModelProtoSchema, {
       irVersion: BigInt(onnxVersions.ir),
@@ -231,6 +237,18 @@ class ModelWriter implements Emitter {
     }
     this.#outputs.add(output);
     return valueInfo(output, tensor.type);
+  }
+
+  #declareSequence(): ValueInfoProto {
+    this.#nodes.push({
+      opType: "SequenceConstruct",
+      domain: "",
+      input: [this.scalar("float32", 0)],
+      output: [sequenceName],
+      attribute: [],
+    });
+    const elemType = valueInfo("", { dtype: "float32", shape: [] }).type;
+    return create(ValueInfoProtoSchema, { name: sequenceName, type: { value: { case: "sequenceType", value: { elemType } } } });
   }
 
   #refuseTooLarge(): void {

@@ -103,6 +103,7 @@ const splitOp = defineOp<{ axis: number; sizes: readonly Dim[] }>("split", {
     ];
   },
   simplify([x], { axis, sizes }, { usedOnce }) {
+    if (sizes.length === 1) return x;
     return axis === x.rank - 1 && usedOnce(x) ? x.node.op.parts?.(x.node.inputs, x.node.attributes, sizes) : undefined;
   },
   onnx: (e, [x], { attributes: { axis, sizes } }) => e.nodes("Split", [x, e.dims(sizes)], { axis }, { outputs: sizes.length }),

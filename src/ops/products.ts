@@ -206,25 +206,29 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
 /** Σ over all rows of xᵀ y: the gradient of a weight matrix. */
 export const rowsProduct = (x: Tensor, y: Tensor): Tensor => rowsProductOp.one([x, y], { scale: 1 });
 
-const sumRowsOp = defineOp<Record<string, never>>("sumRows", {
+const sumRowsOp: Op<{ scale: number }> = defineOp("sumRows", {
   type: ([x]) => tensorType(x.dtype, [lastDim(x)]),
-  vjp: ({ g, inputs: [x] }) => [expand(g, x.shape)],
-  onnx(e, [x], { inputs: [type], outputs: [y] }) {
+  vjp: ({ g, inputs: [x], attributes: { scale } }) => [expand(mul(g, scale), x.shape)],
+  simplify: (inputs, { scale }) => {
+    const found = withoutScale(inputs);
+    return found && sumRowsOp.one(found.inputs, { scale: scale * found.factor });
+  },
+  onnx(e, [x], { inputs: [type], outputs: [y], attributes: { scale } }) {
     const rows = rowCount(type);
     // As a product with ones it is split over threads and vectorised, unlike ReduceSum over the first axis.
     const ones =
       rows.value === undefined
         ? e.node("Expand", [e.scalar(type.dtype, 1), e.dims([Dim.of(1), rows])])
         : e.constant(type.dtype, [1, rows.value], emptyArray(type.dtype, rows.value).fill(1 as never));
-    const sum = e.node("MatMul", [ones, asRows(e, x, type)]);
+    const sum = lowerProduct(e, ones, asRows(e, x, type), y.dtype, { transposeA: false, transposeB: false, scale });
     return e.reshape(sum, [Dim.of(1), ...y.shape], y.shape);
   },
   cost: ([x]) => ({ flops: size(x) }),
   examples: (f) => [
-    { inputs: [real(f, "a", "b", "c")], attributes: {} },
-    { inputs: [real(f, "a", "b")], attributes: {} },
+    { inputs: [real(f, "a", "b", "c")], attributes: { scale: 0.5 } },
+    { inputs: [real(f, "a", "b")], attributes: { scale: 1 } },
   ],
 });
 
 /** The sum over all axes but the last: the gradient of a bias. */
-export const sumRows = (x: Tensor): Tensor => (x.rank === 1 ? x : sumRowsOp.one([x], {}));
+export const sumRows = (x: Tensor): Tensor => (x.rank === 1 ? x : sumRowsOp.one([x], { scale: 1 }));

@@ -1,4 +1,4 @@
-import type { HostArray } from "../base/arrays.ts";
+import { elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
 import { FeedError, GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { grad } from "../gradients/grad.ts";
@@ -6,7 +6,7 @@ import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { tensorType } from "../graph/type.ts";
+import { concreteShape, type TensorType } from "../graph/type.ts";
 import { emitOnnx, outputName, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
@@ -41,6 +41,10 @@ export interface RunOptions {
 interface Compiled {
   readonly graph: Graph;
   readonly session: Session;
+  /** The names of all outputs inside the model, and those that the caller sees. */
+  readonly outputs: { readonly all: readonly string[]; readonly visible: readonly string[] };
+  /** Feeds and fetches made from a buffer before: checking and naming them again would cost more than a small run. */
+  readonly seen: WeakMap<ParameterBuffer, Arrays>;
 }
 
 const gradientName = (parameter: string): string => `gradient of ${parameter}`;
@@ -51,11 +55,13 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
   readonly #options: CompileOptions;
   readonly #engine: Engine;
   readonly #sessions: Cache<Compiled>;
+  readonly #inputTypes: ReadonlyMap<string, TensorType>;
 
   constructor(fn: TensorFunction<I, O>, options: CompileOptions) {
     this.#fn = fn;
     this.#options = options;
     this.#engine = options.engine ?? nodeEngine;
+    this.#inputTypes = new Map(Object.entries(fn.inputs));
     this.#sessions = new Cache(options.sessions ?? 8, ({ session }) => session.release());
   }
 
@@ -81,24 +87,18 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     feeds: { readonly [K in keyof I]: HostArray } & Arrays,
     { weights, gradients }: RunOptions = {},
   ): Promise<{ [K in keyof O]: HostArray } & Record<string, HostArray>> {
-    const { graph, session } = await this.#for(feeds);
-    const allFeeds: Record<string, HostArray> = { ...feeds };
-    const into: Record<string, HostArray> = {};
-    const names = [...graph.outputs.keys()];
-    if (!this.#options.weights) feedWeights(graph, weights, allFeeds);
-    if (this.#options.gradientOf !== undefined) {
-      if (!gradients) throw new FeedError("gradients are computed, but there is no buffer for them; give one as { gradients }");
-      for (const name of graph.parameters.keys()) into[outputName(gradientName(name))] = gradients.view(name);
-    }
-    const results = await session.run(allFeeds, names.map(outputName), into);
-    const visible = Object.fromEntries(names.map((name) => [name, results[outputName(name)]]));
-    if (this.#options.finite) await refuseNonFinite(graph, visible, allFeeds, this.#engine);
-    for (const name of graph.parameters.keys()) delete visible[gradientName(name)];
-    return visible as { [K in keyof O]: HostArray } & Record<string, HostArray>;
+    const compiled = await this.#for(feeds);
+    const { graph, session, outputs } = compiled;
+    const allFeeds = this.#options.weights ? feeds : { ...weightFeeds(compiled, weights), ...feeds };
+    const into = this.#options.gradientOf === undefined ? undefined : { ...resultPlaces(compiled), ...gradientPlaces(compiled, gradients) };
+    const results = await session.run(allFeeds, outputs.all, into);
+    if (this.#options.finite) await refuseNonFinite(graph, results, allFeeds, this.#engine);
+    return Object.fromEntries(outputs.visible.map((name) => [name, results[outputName(name)]])) as { [K in keyof O]: HostArray };
   }
 
-  endProfiling(): Promise<void> {
-    return this.#compiled({}).then(({ session }) => session.endProfiling());
+  /** Writes what was recorded of the session for these sizes; see `profile`. */
+  async endProfiling(sizes: Sizes = {}): Promise<void> {
+    (await this.#compiled(sizes)).session.endProfiling();
   }
 
   /** Gives back the memory of all sessions. */
@@ -108,13 +108,18 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
 
   async #for(feeds: Arrays): Promise<Compiled> {
     const { bind = {}, symbols = "bound", patches = [] } = this.#options;
-    const patched = Object.fromEntries(Object.entries(feeds).filter(([name]) => patches.includes(name)));
-    const own = Object.fromEntries(Object.entries(feeds).filter(([name]) => !patches.includes(name)));
-    const sizes = bindFeeds(new Map(Object.entries(this.#fn.inputs)), own, bind);
+    const own = patches.length === 0 ? feeds : pick(feeds, (name) => !patches.includes(name));
+    const sizes = bindFeeds(this.#inputTypes, own, bind);
     const compiled = await this.#compiled(symbols === "bound" ? sizes : {});
-    // A patched tap has the type that the graph gives it, known only now.
-    const patchTypes = new Map([...compiled.graph.inputs].filter(([name]) => patches.includes(name)).map(([name, x]) => [name, x.type]));
-    bindFeeds(patchTypes, patched, sizes);
+    if (patches.length > 0) {
+      // A patched tap has the type that the graph gives it, known only now.
+      const types = new Map(patches.map((name): [string, TensorType] => [name, (compiled.graph.inputs.get(name) as Tensor).type]));
+      bindFeeds(
+        types,
+        pick(feeds, (name) => patches.includes(name)),
+        sizes,
+      );
+    }
     return compiled;
   }
 
@@ -122,11 +127,15 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     const key = Object.entries(sizes).sort().join(";");
     return this.#sessions.get(key, async () => {
       const graph = await this.graph(sizes);
-      const { weights, threads, folder, profile } = this.#options;
+      const { weights, threads, folder, profile, gradientOf } = this.#options;
       const source =
         typeof weights === "object" ? (name: string): WeightSource => ({ kind: "inline", data: weights.view(name).data }) : weights;
-      const session = await this.#engine.createSession(emitOnnx(graph, { weights: source }), { threads, folder, profile });
-      return { graph, session };
+      const session = await this.#engine.createSession(emitOnnx(graph, { weights: source, sequence: gradientOf !== undefined }), {
+        threads,
+        folder,
+        profile,
+      });
+      return { graph, session, outputs: outputNames(graph, gradientOf), seen: new WeakMap() };
     });
   }
 }
@@ -144,6 +153,9 @@ export function parametersOf(fn: TensorFunction, options: GraphOptions = {}): Pa
   return parameterLayout(buildGraph(fn, options));
 }
 
+const pick = (arrays: Arrays, wanted: (name: string) => boolean): Arrays =>
+  Object.fromEntries(Object.entries(arrays).filter(([name]) => wanted(name)));
+
 function withGradients(graph: Graph, { gradientOf, unused }: CompileOptions): Graph {
   if (gradientOf === undefined) return graph;
   const loss = graph.outputs.get(gradientOf);
@@ -153,11 +165,43 @@ function withGradients(graph: Graph, { gradientOf, unused }: CompileOptions): Gr
   return { ...graph, outputs: new Map([...graph.outputs, ...named]) };
 }
 
-function feedWeights(graph: Graph, weights: ParameterBuffer | undefined, feeds: Record<string, HostArray>): void {
+function weightFeeds({ graph, seen }: Compiled, weights: ParameterBuffer | undefined): Arrays {
+  const before = weights && seen.get(weights);
+  if (before) return before;
+  const feeds: Record<string, HostArray> = {};
   for (const [name, tensor] of graph.parameters) {
     if (!weights) throw new FeedError(`this function has parameters ("${name}", …), but no weights were given; pass them as { weights }`);
-    const view = weights.view(name);
-    bindFeeds(new Map([[name, tensorType(tensor.dtype, tensor.shape)]]), { [name]: view });
-    feeds[name] = view;
+    feeds[name] = weights.view(name);
+    bindFeeds(new Map([[name, tensor.type]]), { [name]: feeds[name] });
   }
+  if (weights) seen.set(weights, feeds);
+  return feeds;
+}
+
+/** The names of the outputs: a loss first, and gradients hidden. */
+function outputNames(graph: Graph, gradientOf: string | undefined): Compiled["outputs"] {
+  const hidden = new Set([...graph.parameters.keys()].map(gradientName));
+  const names = [...graph.outputs.keys()].sort((a, b) => Number(b === gradientOf) - Number(a === gradientOf));
+  return { all: names.map(outputName), visible: names.filter((name) => gradientOf === undefined || !hidden.has(name)) };
+}
+
+/** New arrays for the outputs whose sizes are known, so that the engine can write into them. */
+function resultPlaces({ graph, outputs }: Compiled): Arrays {
+  const places: Record<string, HostArray> = {};
+  for (const name of outputs.visible) {
+    const { type } = graph.outputs.get(name) as Tensor;
+    const shape = concreteShape(type);
+    if (shape) places[outputName(name)] = { dtype: type.dtype, shape, data: emptyArray(type.dtype, elementCount(shape)) };
+  }
+  return places;
+}
+
+function gradientPlaces({ graph, seen }: Compiled, gradients: ParameterBuffer | undefined): Arrays {
+  if (!gradients) throw new FeedError("gradients are computed, but there is no buffer for them; give one as { gradients }");
+  const before = seen.get(gradients);
+  if (before) return before;
+  const places: Record<string, HostArray> = {};
+  for (const name of graph.parameters.keys()) places[outputName(gradientName(name))] = gradients.view(name);
+  seen.set(gradients, places);
+  return places;
 }

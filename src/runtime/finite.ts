@@ -16,7 +16,8 @@ export function firstNonFinite(x: HostArray): number {
 export async function refuseNonFinite(graph: Graph, outputs: Arrays, feeds: Arrays, engine: Engine): Promise<void> {
   const bad = Object.entries(outputs).find(([, x]) => firstNonFinite(x) >= 0);
   if (!bad) return;
-  const [name, x] = bad;
+  const [model, x] = bad;
+  const name = model.slice(outputName("").length);
   const origin = await whereNonFinite(graph, feeds, engine);
   throw new NonFiniteError(`the output "${name}" has ${x.data[firstNonFinite(x)]}${origin ? `; it first appeared ${origin}` : ""}`);
 }
