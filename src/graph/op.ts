@@ -79,6 +79,8 @@ export interface OpDefinition<A extends Attributes> {
   scaled?(inputs: readonly Tensor[], attributes: A, factor: number, usedOnce: (x: Tensor) => boolean): Tensor | undefined;
   /** The output cut along its last axis, where computing the parts is no more work than the whole. */
   parts?(inputs: readonly Tensor[], attributes: A, sizes: readonly Dim[]): readonly Tensor[] | undefined;
+  /** For an op that treats all positions before the last axis alike: how many of its first inputs have these positions. */
+  rowwise?: { readonly inputs: number; readonly when: "always" | "fed by rows" };
   onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];
   cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): { flops: DimLike; bytes?: DimLike };
   examples(float: FloatType): readonly Example<A>[];

@@ -94,7 +94,7 @@ class ModelWriter implements Emitter {
       ],
       graph: {
         name: "qkv",
-        node: this.#nodes.map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
+        node: this.#livingNodes(output).map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
         initializer: [...this.#initializers.values()],
         input: this.#inputs,
         output,
@@ -237,6 +237,17 @@ class ModelWriter implements Emitter {
     }
     this.#outputs.add(output);
     return valueInfo(output, tensor.type);
+  }
+
+  /** Without nodes that nothing reads: ONNX Runtime would run them. */
+  #livingNodes(outputs: readonly ValueInfoProto[]) {
+    const read = new Set(outputs.map(({ name }) => name));
+    const living = this.#nodes.toReversed().filter(({ input, output }) => {
+      if (!output.some((value) => read.has(value))) return false;
+      for (const value of input) read.add(value);
+      return true;
+    });
+    return living.reverse();
   }
 
   #declareSequence(): ValueInfoProto {

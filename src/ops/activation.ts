@@ -13,6 +13,7 @@ type NoAttributes = Record<string, never>;
 const erfGateOp = defineOp<NoAttributes>("erfGate", {
   type: ([z]) => [z, z],
   saved: 1,
+  rowwise: { inputs: 1, when: "fed by rows" },
   // Φ + z·exp(−z²)/√π
   vjp: ({ g, inputs: [z], outputs: [, cdf] }) => [mul(g, add(mul(div(z, exp(mul(z, z))), 1 / Math.sqrt(Math.PI)), cdf))],
   onnx(e, [z]) {
@@ -36,6 +37,7 @@ export function geluTanh(x: Tensor): Tensor {
 const siluOp = defineOp<NoAttributes>("silu", {
   type: ([x]) => [x, x],
   saved: 1,
+  rowwise: { inputs: 1, when: "fed by rows" },
   vjp: ({ g, outputs: [y, gate] }) => [mul(g, add(gate, mul(y, sub(1, gate))))],
   onnx(e, [x]) {
     const gate = e.node("Sigmoid", [x]);

@@ -43,6 +43,7 @@ function binary(
     },
     simplify: ([a, b], _, simplification) => simpler(a, b, simplification),
     scaled,
+    rowwise: { inputs: 2, when: "fed by rows" },
     onnx: (e, inputs) => e.node(opType, inputs),
     cost: (_, [y]) => ({ flops: size(y) }),
     examples: (f) => [
@@ -141,6 +142,7 @@ export const div: Binary = binary(
 const negOp = defineOp<NoAttributes>("neg", {
   type: ([x]) => x,
   vjp: ({ g }) => [neg(g)],
+  rowwise: { inputs: 1, when: "fed by rows" },
   onnx: (e, [x]) => e.node("Neg", [x]),
   cost: ([x]) => ({ flops: size(x) }),
   examples: (f) => [{ inputs: [real(f, "a", "b")], attributes: {} }],

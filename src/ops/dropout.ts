@@ -11,6 +11,7 @@ const dropoutOp = defineOp<{ threshold: number }>("dropout", {
       throw new GraphError(`the noise ${showShape(noise.shape)} does not have the shape ${showShape(x.shape)}`);
     return x;
   },
+  rowwise: { inputs: 2, when: "fed by rows" },
   vjp: ({ g, inputs: [, noise], attributes }) => [dropoutOf(g, noise, attributes.threshold), undefined],
   onnx(e, [x, noise], { inputs: [{ dtype }], attributes: { threshold } }) {
     const kept = e.node("Cast", [e.node("GreaterOrEqual", [noise, e.scalar("uint8", threshold)])], { to: e.typeNumber(dtype) });

@@ -14,6 +14,7 @@ function unary(name: string, opType: string, rule: Rule, sample = real, float32O
   const op = defineOp<NoAttributes>(name, {
     type: ([x]) => x,
     vjp: ({ g, inputs: [x], outputs: [y] }) => [rule(g, x, y)],
+    rowwise: { inputs: 1, when: "fed by rows" },
     onnx: (e, [x]) => e.node(opType, [x]),
     cost: ([x]) => ({ flops: size(x) }),
     examples: (f) => [{ inputs: [sample(f, "a", "b")], attributes: {} }],

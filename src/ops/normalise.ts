@@ -67,6 +67,7 @@ const layerNormOp = defineOp<Norm>("layerNorm", {
     return [inputs[0], perRow(inputs[0]), perRow(inputs[0])];
   },
   saved: 2,
+  rowwise: { inputs: 1, when: "always" },
   vjp({ g, inputs: [x, scale, bias], outputs: [, mu, inverse] }: Backward<Norm>) {
     const centred = sub(x, mu);
     const gc = mul(g, centred);
@@ -100,6 +101,7 @@ const rmsNormOp = defineOp<Norm>("rmsNorm", {
     return [inputs[0], perRow(inputs[0])];
   },
   saved: 1,
+  rowwise: { inputs: 1, when: "always" },
   vjp({ g, inputs: [x, scale], outputs: [, inverse] }: Backward<Norm>) {
     const gx = mul(g, x);
     const slope = mul(scaledMean(gx, scale), mul(inverse, inverse));

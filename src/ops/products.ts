@@ -8,7 +8,7 @@ import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType } from "./arithmetic.ts";
 import { real } from "./example.ts";
-import { split } from "./movement.ts";
+import { reshape, split } from "./movement.ts";
 import { expand, sumTo } from "./sum.ts";
 
 // Everything that multiplies matrices. ONNX Runtime transposes operands and scales results inside the product at no cost.
@@ -137,6 +137,7 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     transposed ? rowsProductOp.one([g, x], { scale }) : rowsProductOp.one([x, g], { scale }),
     ...(bias ? [sumRows(g)] : []),
   ],
+  rowwise: { inputs: 1, when: "always" },
   simplify: ([x, weight, ...bias], attributes) => {
     const found = withoutScale([x, weight]);
     return found && linearOp.one([...found.inputs, ...bias], { ...attributes, scale: attributes.scale * found.factor });
@@ -207,8 +208,8 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
 export const rowsProduct = (x: Tensor, y: Tensor): Tensor => rowsProductOp.one([x, y], { scale: 1 });
 
 const sumRowsOp: Op<{ scale: number }> = defineOp("sumRows", {
-  type: ([x]) => tensorType(x.dtype, [lastDim(x)]),
-  vjp: ({ g, inputs: [x], attributes: { scale } }) => [expand(mul(g, scale), x.shape)],
+  type: ([x]) => tensorType(x.dtype, [1, lastDim(x)]),
+  vjp: ({ g, inputs: [x], attributes: { scale } }) => [expand(reshape(mul(g, scale), [lastDim(x.type)]), x.shape)],
   simplify: (inputs, { scale }) => {
     const found = withoutScale(inputs);
     return found && sumRowsOp.one(found.inputs, { scale: scale * found.factor });
@@ -220,8 +221,7 @@ const sumRowsOp: Op<{ scale: number }> = defineOp("sumRows", {
       rows.value === undefined
         ? e.node("Expand", [e.scalar(type.dtype, 1), e.dims([Dim.of(1), rows])])
         : e.constant(type.dtype, [1, rows.value], emptyArray(type.dtype, rows.value).fill(1 as never));
-    const sum = lowerProduct(e, ones, asRows(e, x, type), y.dtype, { transposeA: false, transposeB: false, scale });
-    return e.reshape(sum, [Dim.of(1), ...y.shape], y.shape);
+    return lowerProduct(e, ones, asRows(e, x, type), y.dtype, { transposeA: false, transposeB: false, scale });
   },
   cost: ([x]) => ({ flops: size(x) }),
   examples: (f) => [
@@ -231,4 +231,4 @@ const sumRowsOp: Op<{ scale: number }> = defineOp("sumRows", {
 });
 
 /** The sum over all axes but the last: the gradient of a bias. */
-export const sumRows = (x: Tensor): Tensor => (x.rank === 1 ? x : sumRowsOp.one([x], { scale: 1 }));
+export const sumRows = (x: Tensor): Tensor => (x.rank === 1 ? x : reshape(sumRowsOp.one([x], { scale: 1 }), [lastDim(x.type)]));

@@ -8,6 +8,7 @@ import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../
 import type { Tensor } from "../graph/tensor.ts";
 import { concreteShape, type TensorType } from "../graph/type.ts";
 import { emitOnnx, outputName, type WeightSource } from "../onnx/emit.ts";
+import { flattenRows } from "../onnx/flatten.ts";
 import { Cache } from "./cache.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite } from "./finite.ts";
@@ -44,7 +45,7 @@ interface Compiled {
   /** The names of all outputs inside the model, and those that the caller sees. */
   readonly outputs: { readonly all: readonly string[]; readonly visible: readonly string[] };
   /** Feeds and fetches made from a buffer before: checking and naming them again would cost more than a small run. */
-  readonly seen: WeakMap<ParameterBuffer, Arrays>;
+  readonly seen: WeakMap<ParameterBuffer, Record<string, HostArray>>;
 }
 
 const gradientName = (parameter: string): string => `gradient of ${parameter}`;
@@ -70,7 +71,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     const graph = cleanUp(
       withGradients(buildGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } }), this.#options),
     );
-    return foldConstants(graph, this.#engine);
+    return foldConstants(cleanUp(flattenRows(graph)), this.#engine);
   }
 
   /** Compiles for these sizes ahead of the first run. */
@@ -89,7 +90,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
   ): Promise<{ [K in keyof O]: HostArray } & Record<string, HostArray>> {
     const compiled = await this.#for(feeds);
     const { graph, session, outputs } = compiled;
-    const allFeeds = this.#options.weights ? feeds : { ...weightFeeds(compiled, weights), ...feeds };
+    const allFeeds = this.#options.weights ? feeds : Object.assign(weightFeeds(compiled, weights), feeds);
     const into = this.#options.gradientOf === undefined ? undefined : { ...resultPlaces(compiled), ...gradientPlaces(compiled, gradients) };
     const results = await session.run(allFeeds, outputs.all, into);
     if (this.#options.finite) await refuseNonFinite(graph, results, allFeeds, this.#engine);
@@ -161,11 +162,16 @@ function withGradients(graph: Graph, { gradientOf, unused }: CompileOptions): Gr
   const loss = graph.outputs.get(gradientOf);
   if (!loss) throw new GraphError(`there is no output called "${gradientOf}" to differentiate${suggest(gradientOf, graph.outputs.keys())}`);
   const gradients = grad(loss, [...graph.parameters.values()], { unused });
-  const named = [...graph.parameters.keys()].map((name, i): [string, Tensor] => [gradientName(name), gradients[i]]);
+  const named = [...graph.parameters.keys()].map((name, i): [string, Tensor] => [gradientName(name), withoutViews(gradients[i])]);
   return { ...graph, outputs: new Map([...graph.outputs, ...named]) };
 }
 
-function weightFeeds({ graph, seen }: Compiled, weights: ParameterBuffer | undefined): Arrays {
+/** A gradient goes to a flat buffer, so its shape does not matter and a reshape at its end is left out. */
+function withoutViews(x: Tensor): Tensor {
+  return x.node.op.name === "reshape" ? withoutViews(x.node.inputs[0]) : x;
+}
+
+function weightFeeds({ graph, seen }: Compiled, weights: ParameterBuffer | undefined): Record<string, HostArray> {
   const before = weights && seen.get(weights);
   if (before) return before;
   const feeds: Record<string, HostArray> = {};
@@ -201,7 +207,11 @@ function gradientPlaces({ graph, seen }: Compiled, gradients: ParameterBuffer | 
   const before = seen.get(gradients);
   if (before) return before;
   const places: Record<string, HostArray> = {};
-  for (const name of graph.parameters.keys()) places[outputName(gradientName(name))] = gradients.view(name);
+  for (const name of graph.parameters.keys()) {
+    const { type } = graph.outputs.get(gradientName(name)) as Tensor;
+    const shape = concreteShape(type);
+    places[outputName(gradientName(name))] = { ...gradients.view(name), ...(shape && { shape }) };
+  }
   seen.set(gradients, places);
   return places;
 }
