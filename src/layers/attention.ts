@@ -22,8 +22,8 @@ export const attention = layer((p, x: Tensor, { heads, output = normal(0.02) }: 
   const [batch, time, width] = x.shape;
   const size = width.dividedBy(heads);
   if (!size) throw new GraphError(`at ${p.path}: the width ${width} is not divisible into ${heads} heads`);
-  const splitHeads = (y: Tensor) => transpose(reshape(y, [batch, time, heads, size]), [0, 2, 1, 3]); // [batch, head, time, size]
-  const [q, k, v] = split(dense(p.at("qkv"), x, width.times(3)), -1, 3).map(splitHeads);
+  const qkv = reshape(dense(p.at("qkv"), x, width.times(3)), [batch, time, 3 * heads, size]);
+  const [q, k, v] = split(transpose(qkv, [0, 2, 1, 3]), 1, 3); // [batch, head, time, size]
   const scale = (size.value as number) ** -0.5;
   const mix = p.isTapped("scores", "pattern") ? inTheOpen(p, q, k, v, scale) : inBlocks(q, k, v, scale); // [batch, head, time, size]
   return dense(p.at("out"), reshape(transpose(mix, [0, 2, 1, 3]), [batch, time, width]), width, output);

@@ -4,12 +4,12 @@ import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { ids, real } from "./example.ts";
-import { oneHot } from "./one-hot.ts";
+import { oneHotColumns } from "./one-hot.ts";
 
 // Rows of a table by id, and the way back: every gradient added to its row.
 
 /** Up to this many rows a product with one-hot vectors is faster than adding row by row. */
-const oneHotLimit = 256;
+const oneHotLimit = 160;
 
 const embeddingOp = defineOp<Record<string, never>>("embedding", {
   type([table, indices]) {
@@ -42,7 +42,7 @@ const scatterRowsOp = defineOp<{ rows: Dim }>("scatterRows", {
     const width = y.shape[1];
     const flat = e.reshape(updates, u.shape, [count, width]);
     if (rows.value !== undefined && rows.value <= oneHotLimit) {
-      const hot = oneHot(e, e.reshape(indices, i.shape, [count]), rows, 0, u.dtype, 0, 1); // [rows, count]
+      const hot = oneHotColumns(e, e.reshape(indices, i.shape, [count]), rows.value, u.dtype); // [rows, count]
       return e.node("MatMul", [hot, flat]);
     }
     // ScatterND with reduction=add loses updates of repeated ids: it runs in parallel without atomics. ScatterElements does not.

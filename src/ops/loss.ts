@@ -4,13 +4,12 @@ import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { add, div, mul } from "./arithmetic.ts";
+import { div, mul } from "./arithmetic.ts";
 import { cast, equal, greater, not, where } from "./compare.ts";
 import { ids, real } from "./example.ts";
 import { extent } from "./fill.ts";
 import { exp } from "./functions.ts";
 import { reshape } from "./movement.ts";
-import { oneHot } from "./one-hot.ts";
 import { sum } from "./sum.ts";
 
 // Cross-entropy over the last axis, against target ids.
@@ -43,8 +42,8 @@ const crossEntropyOp = defineOp<Smoothing>("crossEntropy", {
   },
   saved: 1,
   // (softmax(scores) − target distribution) · g
-  vjp: ({ g, inputs: [scores, targets], outputs: [, logProbabilities], attributes }) => [
-    mul(reshape(g, column(g.type)), add(exp(logProbabilities), negativeTargets(targets, vocabulary(scores.type), g, attributes))),
+  vjp: ({ g, inputs: [, targets], outputs: [, logProbabilities], attributes }) => [
+    mul(reshape(g, column(g.type)), lessTargets(exp(logProbabilities), targets, attributes.smoothing)),
     undefined,
   ],
   onnx(e, [scores, targets], { inputs: [x, t], attributes: { smoothing } }) {
@@ -70,21 +69,30 @@ const crossEntropyOp = defineOp<Smoothing>("crossEntropy", {
 
 const times = (e: Emitter, x: Value, factor: number, { dtype }: TensorType): Value => e.node("Mul", [x, e.scalar(dtype, factor)]);
 
-/** Minus the target distribution, row by row: the gradient of the likelihood. */
-const negativeTargetsOp = defineOp<{ vocabulary: Dim; dtype: "float32" | "float64" } & Smoothing>("negativeTargets", {
-  type: ([targets], { vocabulary, dtype }) => tensorType(dtype, [...targets.shape, vocabulary]),
-  onnx(e, [targets], { attributes: { vocabulary, dtype, smoothing } }) {
-    const off = -smoothing / (vocabulary.value ?? 1);
-    if (vocabulary.value === undefined && smoothing > 0) throw new GraphError("label smoothing needs the size of the vocabulary; bind it");
-    return oneHot(e, targets, vocabulary, -1, dtype, off, off - (1 - smoothing));
+/** Probabilities minus the target distribution, row by row. */
+const lessTargetsOp = defineOp<Smoothing>("lessTargets", {
+  type: (inputs) => {
+    checkTargets(inputs);
+    return inputs[0];
   },
-  cost: () => ({ flops: 0 }),
-  examples: (f) => [{ inputs: [ids(5, "a", "b")], attributes: { vocabulary: Dim.of(5), dtype: f, smoothing: 0.1 } }],
+  vjp: ({ g }) => [g, undefined],
+  onnx(e, [probabilities, targets], { inputs: [x, t], attributes: { smoothing } }) {
+    const index = e.reshape(targets, t.shape, column(t));
+    const minus = e.node("Expand", [e.scalar(x.dtype, smoothing - 1), e.dims(column(t))]);
+    const rest = e.node("ScatterElements", [probabilities, index, minus], { axis: x.shape.length - 1, reduction: "add" });
+    if (smoothing === 0) return rest;
+    const share = e.node("Div", [e.scalar(x.dtype, smoothing), e.node("Cast", [e.dims([vocabulary(x)])], { to: e.typeNumber(x.dtype) })]);
+    return e.node("Sub", [rest, share]);
+  },
+  cost: ([x, t], _, { smoothing }) => ({ flops: smoothing === 0 ? size(t) : size(x).plus(size(t)) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "v"), ids("v", "a")], attributes: { smoothing: 0 }, nonEmpty: ["v"] },
+    { inputs: [real(f, "a", "b", "v"), ids("v", "a", "b")], attributes: { smoothing: 0.1 }, nonEmpty: ["v"] },
+  ],
 });
 
-function negativeTargets(targets: Tensor, vocabulary: Dim, like: Tensor, { smoothing }: Smoothing): Tensor {
-  return negativeTargetsOp.one([targets], { vocabulary, dtype: like.dtype as "float32", smoothing });
-}
+const lessTargets = (probabilities: Tensor, targets: Tensor, smoothing: number): Tensor =>
+  lessTargetsOp.one([probabilities, targets], { smoothing });
 
 /**
  * The mean negative log-likelihood of the targets over all positions that count. With `ignore`, positions with that target

@@ -1,11 +1,12 @@
-import type { Dim } from "../graph/dim.ts";
+import type { DType } from "../base/arrays.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 
-/** ONNX Runtime has OneHot for float32 only; float64 is cast from it. */
-export function oneHot(e: Emitter, ids: Value, depth: Dim, axis: number, dtype: string, off: number, on: number): Value {
-  const size = e.node("Cast", [e.dims([depth])], { to: e.typeNumber("int32") });
-  if (dtype === "float32") return e.node("OneHot", [ids, size, e.constant("float32", [2], Float32Array.of(off, on))], { axis });
-  const hot = e.node("OneHot", [ids, size, e.constant("float32", [2], Float32Array.of(0, 1))], { axis });
-  const scaled = e.node("Mul", [e.node("Cast", [hot], { to: e.typeNumber("float64") }), e.scalar("float64", on - off)]);
-  return e.node("Add", [scaled, e.scalar("float64", off)]);
+/** One-hot columns [depth, count] of int32 ids [count]: a comparison, split over threads, where ONNX's OneHot runs on one. */
+export function oneHotColumns(e: Emitter, ids: Value, depth: number, dtype: DType): Value {
+  const classes = e.constant(
+    "int32",
+    [depth, 1],
+    Int32Array.from({ length: depth }, (_, i) => i),
+  );
+  return e.node("Cast", [e.node("Equal", [classes, ids])], { to: e.typeNumber(dtype) });
 }

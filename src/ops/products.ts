@@ -195,8 +195,13 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
     return found && rowsProductOp.one(found.inputs, { scale: scale * found.factor });
   },
   scaled: (inputs, { scale }, factor) => rowsProductOp.one(inputs, { scale: scale * factor }),
-  onnx: (e, [x, y], { inputs, outputs: [{ dtype }], attributes: { scale } }) =>
-    lowerProduct(e, asRows(e, x, inputs[0]), asRows(e, y, inputs[1]), dtype, { transposeA: true, transposeB: false, scale }),
+  onnx(e, [x, y], { inputs, outputs: [{ dtype, shape }], attributes: { scale } }) {
+    const [rows, others] = [asRows(e, x, inputs[0]), asRows(e, y, inputs[1])];
+    // A product that reads its left side transposed is a little slower than a plain one; a narrow side is cheap to turn first.
+    const narrow = (shape[0].value ?? 0) < (shape[1].value ?? 0);
+    const left = narrow ? e.node("Transpose", [rows], { perm: [1, 0] }) : rows;
+    return lowerProduct(e, left, others, dtype, { transposeA: !narrow, transposeB: false, scale });
+  },
   cost: ([x], [y]) => ({ flops: size(y).times(rowCount(x)).times(2) }),
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "a", "b", "n")], attributes: { scale: 1 } },

@@ -57,6 +57,8 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
   readonly #engine: Engine;
   readonly #sessions: Cache<Compiled>;
   readonly #inputTypes: ReadonlyMap<string, TensorType>;
+  /** The shapes that were fed last, checked, and the sizes that follow from them: training feeds the same again and again. */
+  #last: { kinds: string; sizes: Sizes } = { kinds: "none", sizes: {} };
 
   constructor(fn: TensorFunction<I, O>, options: CompileOptions) {
     this.#fn = fn;
@@ -91,7 +93,8 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     const compiled = await this.#for(feeds);
     const { graph, session, outputs } = compiled;
     const allFeeds = this.#options.weights ? feeds : Object.assign(weightFeeds(compiled, weights), feeds);
-    const into = this.#options.gradientOf === undefined ? undefined : { ...resultPlaces(compiled), ...gradientPlaces(compiled, gradients) };
+    const into =
+      this.#options.gradientOf === undefined ? undefined : Object.assign(gradientPlaces(compiled, gradients), resultPlaces(compiled));
     const results = await session.run(allFeeds, outputs.all, into);
     if (this.#options.finite) await refuseNonFinite(graph, results, allFeeds, this.#engine);
     return Object.fromEntries(outputs.visible.map((name) => [name, results[outputName(name)]])) as { [K in keyof O]: HostArray };
@@ -110,7 +113,9 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
   async #for(feeds: Arrays): Promise<Compiled> {
     const { bind = {}, symbols = "bound", patches = [] } = this.#options;
     const own = patches.length === 0 ? feeds : pick(feeds, (name) => !patches.includes(name));
-    const sizes = bindFeeds(this.#inputTypes, own, bind);
+    const kinds = shapesKey(own);
+    if (kinds !== this.#last.kinds) this.#last = { kinds, sizes: bindFeeds(this.#inputTypes, own, bind) };
+    const { sizes } = this.#last;
     const compiled = await this.#compiled(symbols === "bound" ? sizes : {});
     if (patches.length > 0) {
       // A patched tap has the type that the graph gives it, known only now.
@@ -152,6 +157,13 @@ export function compile<I extends InputTypes, O extends Outputs>(
 /** A function's parameters, in one flat layout. Builds the graph, but no session. */
 export function parametersOf(fn: TensorFunction, options: GraphOptions = {}): ParameterLayout {
   return parameterLayout(buildGraph(fn, options));
+}
+
+/** What is fed, without the numbers. */
+function shapesKey(feeds: Arrays): string {
+  let key = "";
+  for (const name in feeds) key += `${name} ${feeds[name].dtype} ${feeds[name].shape};`;
+  return key;
 }
 
 const pick = (arrays: Arrays, wanted: (name: string) => boolean): Arrays =>
@@ -202,7 +214,7 @@ function resultPlaces({ graph, outputs }: Compiled): Arrays {
   return places;
 }
 
-function gradientPlaces({ graph, seen }: Compiled, gradients: ParameterBuffer | undefined): Arrays {
+function gradientPlaces({ graph, seen }: Compiled, gradients: ParameterBuffer | undefined): Record<string, HostArray> {
   if (!gradients) throw new FeedError("gradients are computed, but there is no buffer for them; give one as { gradients }");
   const before = seen.get(gradients);
   if (before) return before;
