@@ -1,5 +1,4 @@
-import { Command, InvalidArgumentError } from "commander";
-import { ConfigError } from "../base/errors.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { benchTrain, type TrainingBench, workloads } from "../bench/train.ts";
 
 function wholeNumber(text: string): number {
@@ -17,12 +16,10 @@ interface Options {
 const train = new Command("train")
   .description("whole training steps of two small GPTs (forward, backward, AdamW with clipping), beside the best MatMul of the same engine")
   .option("--threads <n>", "threads of the engine", wholeNumber, 2)
-  .option("--only <name>", `one workload: ${workloads.map(({ name }) => name).join(" or ")}`)
+  .addOption(new Option("--only <name>", "one workload").choices(workloads.map(({ name }) => name)))
   .option("--json", "print one line of JSON and nothing else")
   .action(async ({ threads, json, only }: Options) => {
     const chosen = workloads.filter(({ name }) => only === undefined || name === only);
-    if (chosen.length === 0)
-      throw new ConfigError(`there is no workload "${only}"; there are ${workloads.map(({ name }) => name).join(", ")}`);
     if (!json) console.error("measuring; a quiet machine gives the best figures …");
     const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen);
     console.log(json ? JSON.stringify(result) : report(result, threads));

@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+
+// The packed package, installed into an empty project, as a user gets it.
+
+const root = join(import.meta.dirname, "..");
+const project = mkdtempSync(join(tmpdir(), "qkv-project-"));
+const run = (command: string, ...args: string[]) =>
+  execFileSync(command, args, { cwd: project, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+
+describe("the packed package", () => {
+  let files: string[] = [];
+
+  beforeAll(() => {
+    const [packed] = JSON.parse(
+      execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], { cwd: root, encoding: "utf8" }),
+    ) as [{ filename: string; files: { path: string }[] }];
+    files = packed.files.map(({ path }) => path);
+    writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
+    run("npm", "install", join(project, packed.filename), "--onnxruntime-node-install=skip", "--no-audit", "--no-fund");
+  }, 240_000);
+
+  it("holds the built code, the types and the licence, and nothing else", () => {
+    expect(files).toContain("dist/index.d.ts");
+    expect(files).toContain("LICENSE");
+    expect(files.filter((path) => !/^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/.test(path))).toEqual([]);
+  });
+
+  it("runs npx qkv --help and --version", () => {
+    expect(run("npx", "qkv", "--help")).toContain("Usage: qkv [options] [command]");
+    expect(run("npx", "qkv", "--version").trim()).toBe(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
+  });
+
+  it("imports with types, and the README's first program compiles and runs", () => {
+    const [, code] = readFileSync(join(root, "README.md"), "utf8").match(/```ts\n(.*?)```/s) as RegExpMatchArray;
+    writeFileSync(join(project, "first.ts"), code);
+    const options = [
+      "--strict",
+      "--module",
+      "nodenext",
+      "--target",
+      "es2022",
+      "--types",
+      "node",
+      "--typeRoots",
+      join(root, "node_modules/@types"),
+    ];
+    execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...options, "first.ts"], { cwd: project });
+    expect(readdirSync(project)).toContain("first.js");
+    expect(run(process.execPath, "first.js")).toMatch(/step 0: loss [\d.]+\n.*step 100: loss 0\.0/s);
+  }, 60_000);
+
+  it("says how to install the engine where it is missing", () => {
+    run("npm", "uninstall", "onnxruntime-node", "--no-audit", "--no-fund");
+    run("rm", "-rf", "node_modules/onnxruntime-node");
+    expect(run("npx", "qkv", "--version")).toMatch(/\d/);
+    const failing = () => run(process.execPath, "first.js");
+    expect(failing).toThrow(/onnxruntime-node could not be loaded.*npm install onnxruntime-node --onnxruntime-node-install=skip/s);
+  }, 60_000);
+});

@@ -1,0 +1,80 @@
+import { describe, expect, it } from "vitest";
+import { chance } from "../../src/base/chance.ts";
+import type { ParameterLayout } from "../../src/graph/parameters.ts";
+import { AdamW } from "../../src/training/adamw.ts";
+
+/** A matrix of 5×7 and a vector of 6: lengths that are no multiple of a vector register. */
+const layout: ParameterLayout = {
+  dtype: "float32",
+  total: 41,
+  entries: [
+    { name: "matrix", shape: [5, 7], initialiser: { kind: "zeros" }, offset: 0, length: 35 },
+    { name: "vector", shape: [6], initialiser: { kind: "zeros" }, offset: 35, length: 6 },
+  ],
+};
+const options = { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.1, clip: 1 };
+
+/** The same in plain TypeScript and float64, as the paper writes it. */
+function reference(weights: number[], gradients: number[][], rate: number): number[] {
+  const w = [...weights];
+  const [m, v] = [w.map(() => 0), w.map(() => 0)];
+  for (const [t, gradient] of gradients.entries()) {
+    const norm = Math.hypot(...gradient);
+    const scale = norm > options.clip ? options.clip / norm : 1;
+    for (const [i, raw] of gradient.entries()) {
+      const g = raw * scale;
+      m[i] = options.beta1 * m[i] + (1 - options.beta1) * g;
+      v[i] = options.beta2 * v[i] + (1 - options.beta2) * g * g;
+      const step = m[i] / (1 - options.beta1 ** (t + 1)) / (Math.sqrt(v[i] / (1 - options.beta2 ** (t + 1))) + options.epsilon);
+      w[i] -= rate * (step + (i < 35 ? options.weightDecay * w[i] : 0)); // only the matrix decays
+    }
+  }
+  return w;
+}
+
+describe("AdamW", () => {
+  it("equals the formulas over several steps, with clipping, and decays matrices only", () => {
+    const optimizer = new AdamW(layout, options);
+    const source = chance(4);
+    const start = Array.from({ length: 41 }, (_, i) => Math.fround(source.normal(i)));
+    optimizer.weights.data.set(start);
+    const gradients = [0.01, 0.5, 3].map((size, t) => start.map((_, i) => Math.fround(size * source.fork(t).normal(i))));
+    for (const gradient of gradients) {
+      optimizer.gradients.data.set(gradient);
+      expect(optimizer.step(1e-2)).toBeCloseTo(Math.hypot(...gradient), 4);
+    }
+    const wanted = reference(start, gradients, 1e-2);
+    for (const [i, value] of wanted.entries()) expect(optimizer.weights.data[i]).toBeCloseTo(value, 5);
+  });
+
+  it("measures the norm of a long gradient to float32's precision", () => {
+    const entries = [{ name: "long", shape: [100_003], initialiser: { kind: "zeros" as const }, offset: 0, length: 100_003 }];
+    const optimizer = new AdamW({ dtype: "float32", total: 100_003, entries });
+    let sum = 0;
+    for (let i = 0; i < 100_003; i++) {
+      optimizer.gradients.data[i] = chance(1).normal(i);
+      sum += optimizer.gradients.data[i] ** 2;
+    }
+    expect(Math.abs(optimizer.gradientNorm() / Math.sqrt(sum) - 1)).toBeLessThan(1e-6);
+  });
+
+  it("touches nothing when a gradient is not finite", () => {
+    const optimizer = new AdamW(layout, options);
+    optimizer.weights.data.fill(1);
+    optimizer.gradients.data.fill(0.1);
+    optimizer.gradients.data[40] = Number.NaN;
+    expect(optimizer.step(0.1)).toBeNaN();
+    expect(optimizer.weights.data.every((w) => w === 1)).toBe(true);
+    expect(optimizer.firstMoments.data.every((m) => m === 0)).toBe(true);
+  });
+
+  it("lets moments fall to zero before they become denormal", () => {
+    const optimizer = new AdamW(layout, options);
+    optimizer.gradients.data.fill(1e-20);
+    for (let i = 0; i < 400; i++) {
+      optimizer.step(1e-3);
+      if (i === 0) optimizer.gradients.data.fill(0);
+    }
+    expect([...optimizer.firstMoments.data, ...optimizer.secondMoments.data].every((x) => x === 0)).toBe(true);
+  });
+});
