@@ -1,7 +1,8 @@
 import { copyNode, rewrite } from "../graph/cleanup.ts";
+import { Dim } from "../graph/dim.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { constant, constantOp, inputOp, parameterOp } from "../graph/leaves.ts";
-import type { Op } from "../graph/op.ts";
+import type { Attribute, Op } from "../graph/op.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { byteSize, concreteShape } from "../graph/type.ts";
 import { emitOnnx, outputName } from "../onnx/emit.ts";
@@ -40,11 +41,15 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
   });
 }
 
-/** Whether a node's value is known before anything is fed. A fill stays: it broadcasts from one number. */
+/** Whether a node's value is known before anything is fed: no input, no open size, and not too large. */
 function isFixed(node: Node, fixed: ReadonlySet<Node>): boolean {
-  if (node.op === (inputOp as Op) || node.op === (parameterOp as Op)) return false;
-  return (
-    node.inputs.every((x) => fixed.has(x.node)) &&
-    node.outputs.every((y) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest)
-  );
+  if (node.op === (inputOp as Op) || node.op === (parameterOp as Op) || hasOpenSize(node.attributes)) return false;
+  const small = (y: Tensor) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest;
+  return node.inputs.every((x) => fixed.has(x.node)) && node.outputs.every(small);
+}
+
+function hasOpenSize(attribute: Attribute): boolean {
+  if (attribute instanceof Dim) return attribute.value === undefined;
+  if (typeof attribute !== "object" || ArrayBuffer.isView(attribute)) return false;
+  return Object.values(attribute).some(hasOpenSize);
 }
