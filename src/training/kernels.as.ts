@@ -28,6 +28,24 @@ export function sumSquares(x: usize, count: i32): f64 {
   return total;
 }
 
+// AssemblyScript puts this in the place of each call.
+@inline
+function update(
+  w: usize, g: usize, m: usize, v: usize,
+  rate: v128, beta1: v128, beta2: v128, rest1: v128, rest2: v128, root: v128, epsilon: v128, keep: v128, scale: v128,
+): void {
+  const tiny = f32x4.splat(1e-30);
+  const gradient = f32x4.mul(v128.load(g), scale);
+  const grown = f32x4.add(f32x4.mul(v128.load(m), beta1), f32x4.mul(gradient, rest1));
+  const first = v128.and(grown, f32x4.gt(f32x4.abs(grown), tiny));
+  const spread = f32x4.add(f32x4.mul(v128.load(v), beta2), f32x4.mul(f32x4.mul(gradient, gradient), rest2));
+  const second = v128.and(spread, f32x4.gt(spread, tiny));
+  v128.store(m, first);
+  v128.store(v, second);
+  const step = f32x4.div(f32x4.mul(first, rate), f32x4.add(f32x4.sqrt(f32x4.mul(second, root)), epsilon));
+  v128.store(w, f32x4.sub(f32x4.mul(v128.load(w), keep), step));
+}
+
 /**
  * One AdamW step in place. `rate` is the learning rate over the first moment's bias correction, `root` 1 over the second's,
  * `keep` 1 − learning rate · weight decay, `scale` what clipping multiplies the gradient by. Moments below 1e-30 become 0,
@@ -42,19 +60,11 @@ export function adamw(
   const vRate = f32x4.splat(rate), vBeta1 = f32x4.splat(beta1), vBeta2 = f32x4.splat(beta2);
   const vRest1 = f32x4.splat(rest1), vRest2 = f32x4.splat(rest2), vRoot = f32x4.splat(root);
   const vEpsilon = f32x4.splat(epsilon), vKeep = f32x4.splat(keep), vScale = f32x4.splat(scale);
-  const tiny = f32x4.splat(1e-30);
-  const vectors = <usize>(count & ~3) << 2;
+  const pairs = <usize>(count & ~7) << 2;
   let i: usize = 0;
-  for (; i < vectors; i += 16) {
-    const gradient = f32x4.mul(v128.load(g + i), vScale);
-    let first = f32x4.add(f32x4.mul(v128.load(m + i), vBeta1), f32x4.mul(gradient, vRest1));
-    let second = f32x4.add(f32x4.mul(v128.load(v + i), vBeta2), f32x4.mul(f32x4.mul(gradient, gradient), vRest2));
-    first = v128.and(first, f32x4.gt(f32x4.abs(first), tiny));
-    second = v128.and(second, f32x4.gt(second, tiny));
-    v128.store(m + i, first);
-    v128.store(v + i, second);
-    const step = f32x4.div(f32x4.mul(first, vRate), f32x4.add(f32x4.sqrt(f32x4.mul(second, vRoot)), vEpsilon));
-    v128.store(w + i, f32x4.sub(f32x4.mul(v128.load(w + i), vKeep), step));
+  for (; i < pairs; i += 32) { // two vectors at a time: the long division of one hides behind the other
+    update(w + i, g + i, m + i, v + i, vRate, vBeta1, vBeta2, vRest1, vRest2, vRoot, vEpsilon, vKeep, vScale);
+    update(w + i + 16, g + i + 16, m + i + 16, v + i + 16, vRate, vBeta1, vBeta2, vRest1, vRest2, vRoot, vEpsilon, vKeep, vScale);
   }
   const end = <usize>count << 2;
   for (; i < end; i += 4) {
