@@ -2,7 +2,8 @@ import { array, type HostArray } from "../base/arrays.ts";
 import { type Chance, chance } from "../base/chance.ts";
 import { tensorFunction } from "../graph/graph.ts";
 import { float32 } from "../graph/type.ts";
-import { type DecoderConfig, decoderLoss } from "../models/decoder.ts";
+import type { DecoderInput } from "../models/config.ts";
+import { decoderLoss } from "../models/decoder.ts";
 import { matmul } from "../ops/products.ts";
 import { compile, parametersOf } from "../runtime/compile.ts";
 import { AdamW } from "../training/adamw.ts";
@@ -11,7 +12,7 @@ import { type Contestant, interleave } from "./measure.ts";
 
 export interface Workload {
   readonly name: string;
-  readonly config: DecoderConfig;
+  readonly config: DecoderInput & { readonly layers: number; readonly width: number; readonly context: number };
   readonly batch: number;
   /** Steps in a row, and how often. */
   readonly burst: number;
@@ -104,7 +105,7 @@ export async function trainingStep({ config, batch, burst }: Workload, threads: 
   const layout = parametersOf(loss);
   const optimizer = new AdamW(layout, { beta2: 0.99, weightDecay: 0.1, clip: 1 });
   initialise(layout, chance(1), optimizer.weights);
-  const compiled = compile(loss, { gradientOf: "loss", threads, profile });
+  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads, profile });
   const start = performance.now();
   await compiled.prepare({ batch, time: config.context });
   const compileMs = performance.now() - start;
@@ -126,7 +127,7 @@ export async function trainingStep({ config, batch, burst }: Workload, threads: 
 }
 
 /** Windows of a made-up text with some order in it. */
-function tokens({ context, vocab }: DecoderConfig, batch: number, source: Chance): { ids: HostArray; targets: HostArray } {
+function tokens({ context, vocab }: Workload["config"], batch: number, source: Chance): { ids: HostArray; targets: HostArray } {
   const text = (at: number) => (Math.floor((at * at) / 7) + at) % vocab;
   const ids = new Int32Array(batch * context);
   const targets = new Int32Array(batch * context);

@@ -17,7 +17,7 @@ const loss = decoderLoss({ layers: 2, heads: 4, width: 64, context, vocab: alpha
 const layout = parametersOf(loss);
 const optimizer = new AdamW(layout, { weightDecay: 0.1, clip: 1 });
 initialise(layout, chance(1), optimizer.weights);
-const step = compile(loss, { gradientOf: "loss" });
+const step = compile(loss, { gradientOf: "loss", outputs: ["loss"] });
 
 console.log(
   `A decoder of 2 layers and ${layout.total.toLocaleString("en")} parameters reads README.md: ${tokens.length} characters, ${alphabet.length} different ones.`,

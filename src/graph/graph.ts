@@ -1,5 +1,5 @@
 import { GraphError } from "../base/errors.ts";
-import { input } from "./leaves.ts";
+import { input, leafName } from "./leaves.ts";
 import { Scope, Trace, type TraceOptions } from "./scope.ts";
 import { type Node, type Tensor, topological } from "./tensor.ts";
 import type { TensorType } from "./type.ts";
@@ -24,6 +24,8 @@ export const tensorFunction = <I extends InputTypes, O extends Outputs>(
 export interface Graph {
   readonly inputs: ReadonlyMap<string, Tensor>;
   readonly parameters: ReadonlyMap<string, Tensor>;
+  /** Random bytes that it wants, also among the inputs. */
+  readonly noise: ReadonlyMap<string, Tensor>;
   readonly outputs: ReadonlyMap<string, Tensor>;
 }
 
@@ -50,7 +52,8 @@ export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFu
     if (inputs.has(name)) throw new GraphError(`the patched tap "${name}" has the name of an input; rename one of them`);
     inputs.set(name, tensor);
   }
-  return { inputs, parameters: trace.parameters, outputs };
+  for (const tensor of trace.noise.values()) inputs.set(leafName(tensor), tensor);
+  return { inputs, parameters: trace.parameters, noise: trace.noise, outputs };
 }
 
 export const graphNodes = (graph: Graph): Node[] => topological([...graph.outputs.values()]);

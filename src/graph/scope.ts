@@ -20,6 +20,8 @@ export class Trace {
   readonly parameters = new Map<string, Tensor>();
   readonly taps = new Map<string, Tensor>();
   readonly patches = new Map<string, Tensor>();
+  /** Random bytes that are fed, by name. */
+  readonly noise = new Map<string, Tensor>();
   readonly options: TraceOptions;
 
   constructor(options: TraceOptions) {
@@ -66,6 +68,15 @@ export class Scope {
     const tensor = parameter(full, type, initialiser, this.path);
     this.#trace.parameters.set(full, tensor);
     return tensor;
+  }
+
+  /** Random bytes, new for each run: what dropout compares with a threshold. Fed from a `Chance` by the place's name. */
+  noise(name: string, shape: readonly DimLike[]): Tensor {
+    const full = joinPath(this.path, name);
+    if (this.#trace.noise.has(full)) throw new GraphError(`at ${full}: this noise was declared before; give it another name`);
+    const bytes = input(`noise ${full}`, tensorType("uint8", shape));
+    this.#trace.noise.set(full, bytes);
+    return bytes;
   }
 
   /** Names a tensor so that it can be looked at or replaced. Gives back the tensor, or what is fed in its place. */

@@ -1,51 +1,152 @@
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
-import { type Initialiser, normal } from "../graph/leaves.ts";
+import type { Initialiser } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import { add, mul } from "../ops/arithmetic.ts";
 import { attend } from "../ops/attend.ts";
-import { where } from "../ops/compare.ts";
+import { and, cast, where } from "../ops/compare.ts";
 import { fill } from "../ops/fill.ts";
 import { causalMask, lowest, masked } from "../ops/mask.ts";
-import { concat, reshape, split, transpose } from "../ops/movement.ts";
+import { concat, slice, split } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
+import { drop } from "./dropout.ts";
+import { crossProjections, type HeadOptions, headSize, type MultiHead, mergeHeads, selfProjections, splitHeads } from "./heads.ts";
 import { dense } from "./linear.ts";
+import { attentionPositions, type PositionKind } from "./positions.ts";
+import { type Score, scoresOf } from "./scores.ts";
 
-export interface AttentionOptions {
+export interface AttentionConfig {
   readonly heads: number;
+  readonly multiHead: MultiHead;
+  readonly keySize?: number;
+  readonly valueSize?: number;
+  readonly score: Score;
+  /** With a softmax; without one (linear); or without any parameters (free). */
+  readonly attention: "softmax" | "linear" | "free";
+  /** Where masked scores vanish: before the softmax, as it should be; after it, or nowhere, to see why. */
+  readonly mask: "before-softmax" | "after-softmax" | "none";
+  readonly positions: PositionKind;
+  readonly dropout: number;
+}
+
+export interface AttentionInputs {
+  /** Where keys and values come from; the queries' own sequence if left out. */
+  readonly source?: Tensor;
+  readonly causal?: boolean;
+  /** Which keys a query may see: bool, broadcasting to [batch, head, query, key]. */
+  readonly allowed?: Tensor;
+  readonly weight?: Initialiser;
   readonly output?: Initialiser;
 }
 
-/** Causal multi-head self-attention. */
-export const attention = layer((p, x: Tensor, { heads, output = normal(0.02) }: AttentionOptions): Tensor => {
-  const [batch, time, width] = x.shape;
-  const size = width.dividedBy(heads);
-  if (!size) throw new GraphError(`at ${p.path}: the width ${width} is not divisible into ${heads} heads`);
-  const qkv = reshape(dense(p.at("qkv"), x, width.times(3)), [batch, time, 3 * heads, size]);
-  const [q, k, v] = split(transpose(qkv, [0, 2, 1, 3]), 1, 3); // [batch, head, time, size]
-  const scale = (size.value as number) ** -0.5;
-  const mix = p.isTapped("scores", "pattern") ? inTheOpen(p, q, k, v, scale) : inBlocks(q, k, v, scale); // [batch, head, time, size]
-  return dense(p.at("out"), reshape(transpose(mix, [0, 2, 1, 3]), [batch, time, width]), width, output);
-});
-
-/** softmax(mask(q kᵀ/√size)) v, step by step, so that each step can be tapped and patched. */
-function inTheOpen(p: Scope, q: Tensor, k: Tensor, v: Tensor, scale: number): Tensor {
-  const scores = p.tap("scores", matmul(q, k, { transposeB: true, scale })); // [batch, head, query, key]
-  const pattern = p.tap("pattern", softmax(masked(scores, causalMask(q.shape[2], k.shape[2]))));
-  return matmul(pattern, v);
+/** Queries, keys and values with what changes their scores. */
+interface Parts {
+  readonly q: Tensor;
+  readonly k: Tensor;
+  readonly v: Tensor;
+  readonly bias?: Tensor;
+  readonly causal: boolean;
+  readonly allowed?: Tensor;
 }
 
-/** The same in one op for each block of queries. A block leaves out the keys that all of its queries are too early for. */
-function inBlocks(q: Tensor, k: Tensor, v: Tensor, scale: number): Tensor {
-  const count = blockCount(q.shape[2]);
+/** Multi-head attention: each query mixes the values of the keys it resembles. */
+export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: AttentionInputs = {}): Tensor => {
+  const { source, causal = false, allowed, weight, output } = inputs;
+  const width = x.shape[2].value as number;
+  const options = headOptions(p, width, config, weight);
+  const [q0, k0, v] =
+    config.attention === "free"
+      ? freeParts(p, x, source, config)
+      : source
+        ? crossProjections(p, x, source, options)
+        : selfProjections(p, x, options);
+  const { rotate = (y: Tensor) => y, bias } = source ? {} : attentionPositions(p, config.positions, q0, { causal });
+  const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
+  const k = p.tap("k", rotate(k0)); // [batch, head, key, size]
+  const parts = { q, k, v: p.tap("v", v), bias, causal, allowed };
+  const mixed = p.tap("mixed", isPlain(p, config) ? fused(parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
+  const merged = mergeHeads(mixed);
+  return config.attention === "free" ? merged : dense(p.at("out"), merged, width, { weight: output });
+});
+
+function headOptions(
+  p: Scope,
+  width: number,
+  { heads, multiHead, keySize, valueSize, score, attention: kind }: AttentionConfig,
+  weight?: Initialiser,
+): HeadOptions {
+  if (kind === "free" && (score === "bilinear" || score === "additive")) {
+    throw new GraphError(`at ${p.path}: parameter-free attention compares by dot product; the ${score} score has parameters`);
+  }
+  const size = keySize !== undefined && valueSize !== undefined ? 0 : headSize(width, heads, multiHead);
+  return { heads, multiHead, keySize: keySize ?? size, valueSize: valueSize ?? size, weight };
+}
+
+/** y_i = Σ_j softmax(x_i·x_j) x_j: the sequence itself is query, key and value. */
+function freeParts(p: Scope, x: Tensor, source: Tensor | undefined, { heads }: AttentionConfig): [Tensor, Tensor, Tensor] {
+  if (source) throw new GraphError(`at ${p.path}: parameter-free attention is self-attention; cross-attention needs projections`);
+  const parts = splitHeads(x, heads);
+  return [parts, parts, parts];
+}
+
+/** Whether one op can do it: a softmax over masked dot products that nobody looks at. */
+const isPlain = (p: Scope, { attention: kind, score, mask, dropout }: AttentionConfig): boolean =>
+  kind !== "linear" &&
+  (score === "scaled" || score === "dot") &&
+  mask !== "after-softmax" &&
+  dropout === 0 &&
+  !p.isTapped("scores", "pattern");
+
+/** Scores, mask, softmax, mix: each step can be tapped and patched. */
+function stepByStep(p: Scope, parts: Parts, { score, attention: kind, mask: place, dropout }: AttentionConfig): Tensor {
+  const { q, k, v, bias } = parts;
+  const raw = scoresOf(p, score, q, k); // [batch, head, query, key]
+  const scores = p.tap("scores", bias ? add(raw, bias) : raw);
+  const mask = place === "none" ? undefined : maskOf(parts);
+  const zeroed = (x: Tensor) => (mask ? mul(x, cast(mask, x.dtype)) : x);
+  const patterns = {
+    "before-softmax": () => softmax(mask ? masked(scores, mask) : scores),
+    "after-softmax": () => zeroed(softmax(scores)), // rows no longer sum to one, and the denominator has seen the future
+    none: () => softmax(scores),
+  };
+  // Without a softmax a masked score is multiplied by 0: the lowest number would be garbage here.
+  const pattern = p.tap("pattern", kind === "linear" ? zeroed(scores) : patterns[place]());
+  return matmul(drop(p.at("pattern"), pattern, dropout), v);
+}
+
+function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
+  const future = causal ? causalMask(q.shape[2], k.shape[2]) : undefined;
+  return future && allowed ? and(future, allowed) : (future ?? allowed);
+}
+
+/** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
+function fused(parts: Parts, { score, mask: place }: AttentionConfig): Tensor {
+  const { q, k, v, bias } = parts;
+  const scale = score === "scaled" ? (q.shape[3].value as number) ** -0.5 : 1;
+  const mask = place === "none" ? {} : { causal: parts.causal, allowed: parts.allowed };
+  const count = mask.causal && !mask.allowed ? blockCount(q.shape[2]) : 1;
   const [queries, keys, values] = [q, k, v].map((x) => split(x, 2, count));
   const mixed = queries.map((block, i) => {
-    const seen = (parts: readonly Tensor[]) => concat(parts.slice(0, i + 1), 2);
-    const bias = where(causalMask(block.shape[2], seen(keys).shape[2]), fill(q.dtype, [], 0), lowest[q.dtype as "float32"]);
-    return attend(block, seen(keys), seen(values), { scale, bias }).mixed;
+    const seen = (all: readonly Tensor[]) => (count === 1 ? all[0] : concat(all.slice(0, i + 1), 2));
+    const own = { q: block, k: seen(keys), v: seen(values), causal: mask.causal ?? false, allowed: mask.allowed };
+    const rows = bias && count > 1 ? blockOf(bias, block.shape[2], i) : bias;
+    return attend(own.q, own.k, own.v, { scale, bias: additive(maskOf(own), rows, q) }).mixed;
   });
-  return concat(mixed, 2);
+  return count === 1 ? mixed[0] : concat(mixed, 2);
+}
+
+/** The rows of a bias [head, query, key] for one block of queries, and the keys up to its end. */
+function blockOf(bias: Tensor, size: Dim, index: number): Tensor {
+  const end = size.times(index + 1);
+  return slice(slice(bias, 1, size.times(index), end), 2, 0, end);
+}
+
+/** A mask and a bias as one tensor that is added to the scores. */
+function additive(mask: Tensor | undefined, bias: Tensor | undefined, like: Tensor): Tensor | undefined {
+  if (!mask) return bias;
+  return where(mask, bias ?? fill(like.dtype, [], 0), lowest[like.dtype as "float32"]);
 }
 
 /** Blocks pay from a few hundred positions on. */

@@ -1,11 +1,21 @@
 import type { DimLike } from "../graph/dim.ts";
-import { type Initialiser, normal, zeros } from "../graph/leaves.ts";
+import { type Initialiser, uniform, zeros } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { linear } from "../ops/products.ts";
 
+export interface DenseOptions {
+  readonly bias?: boolean;
+  readonly weight?: Initialiser;
+}
+
+/** Uniform with variance 2/(in + out) (Glorot & Bengio 2010), as the original Transformer starts. */
+export const glorot = (from: number, to: number): Initialiser => uniform(Math.sqrt(6 / (from + to)));
+
 /** x Wᵀ + b. W is stored [out, in], as PyTorch does. */
-export const dense = layer((p, x: Tensor, out: DimLike, weight: Initialiser = normal(0.02)): Tensor => {
+export const dense = layer((p, x: Tensor, out: DimLike, { bias = true, weight }: DenseOptions = {}): Tensor => {
   const width = x.shape[x.rank - 1];
-  return linear(x, p.param("weight", [out, width], weight), p.param("bias", [out], zeros), { transposed: true });
+  const start = weight ?? glorot(width.value as number, out as number);
+  const w = p.param("weight", [out, width], start);
+  return linear(x, w, bias ? p.param("bias", [out], zeros) : undefined, { transposed: true });
 });

@@ -1,10 +1,21 @@
 import { ones, zeros } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { layerNorm } from "../ops/normalise.ts";
+import { layerNorm, rmsNorm } from "../ops/normalise.ts";
 
-/** LayerNorm with a scale and a bias of its own. */
-export const norm = layer((p, x: Tensor): Tensor => {
+export type NormKind = "layer" | "rms" | "none";
+
+export interface NormOptions {
+  readonly kind: NormKind;
+  /** Whether it has a scale (and LayerNorm a bias) of its own. */
+  readonly affine?: boolean;
+}
+
+/** (x − μ)/σ · γ + β, or x/rms(x) · γ, or x itself. */
+export const norm = layer((p, x: Tensor, { kind, affine = true }: NormOptions): Tensor => {
+  if (kind === "none") return x;
   const width = x.shape[x.rank - 1];
-  return layerNorm(x, p.param("scale", [width], ones), p.param("bias", [width], zeros));
+  const scale = affine ? p.param("scale", [width], ones) : undefined;
+  if (kind === "rms") return rmsNorm(x, scale);
+  return layerNorm(x, scale, affine ? p.param("bias", [width], zeros) : undefined);
 });

@@ -3,44 +3,26 @@ import { normal } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
-import { attention } from "../layers/attention.ts";
 import { dense } from "../layers/linear.ts";
-import { norm } from "../layers/norm.ts";
-import { gelu } from "../ops/activation.ts";
-import { add } from "../ops/arithmetic.ts";
-import { embedding } from "../ops/lookup.ts";
-import { softmaxCrossEntropy } from "../ops/loss.ts";
-import { slice } from "../ops/movement.ts";
+import { type CrossEntropyOptions, softmaxCrossEntropy } from "../ops/loss.ts";
 import { linear } from "../ops/products.ts";
+import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
+import { effective, embedded, type Mode, stack, tokenTable } from "./transformer.ts";
 
-export interface DecoderConfig {
-  readonly layers: number;
-  readonly heads: number;
-  readonly width: number;
-  readonly context: number;
-  readonly vocab: number;
-}
-
-/** x + attention(norm(x)), then x + feedforward(norm(x)): the pre-norm block. */
-const block = layer((p, x: Tensor, { heads, layers, width }: DecoderConfig): Tensor => {
-  const output = normal(0.02 / Math.sqrt(2 * layers)); // so that the sum over all residual branches starts at the usual size
-  const attended = add(x, attention(p.at("attention"), norm(p.at("norm1"), x), { heads, output }));
-  const hidden = gelu(dense(p.at("expand"), norm(p.at("norm2"), attended), 4 * width));
-  return add(attended, dense(p.at("contract"), hidden, width, output));
-});
-
-/** The scores of every next token, [batch, time, vocab]. */
-export const decoder = layer((p, ids: Tensor, config: DecoderConfig): Tensor => {
-  const { layers, width, context, vocab } = config;
-  const table = p.param("tokens", [vocab, width]);
-  const positions = p.param("positions", [context, width]);
-  let x = add(embedding(table, ids), slice(positions, 0, 0, ids.shape[1])); // [batch, time, width]
-  for (let i = 0; i < layers; i++) x = block(p.at("block", i), x, config);
-  return linear(norm(p.at("norm"), x), table, undefined, { transposed: true }); // the output layer shares the table
+/** The scores of every next token, [batch, time, vocab]: each position sees itself and what came before. */
+export const decoder = layer((p, ids: Tensor, given: DecoderConfig, mode: Mode = {}): Tensor => {
+  const config = effective(given, mode);
+  const table = tokenTable(p, "tokens", config.vocab, config);
+  const states = stack(p, embedded(p, table, ids, config), config, { causal: true }); // [batch, time, width]
+  if (!config.tie) return dense(p.at("scores"), states, config.vocab, { bias: false, weight: normal(0.02) });
+  return linear(states, table, undefined, { transposed: true }); // softmax(W h) with the embeddings as W
 });
 
 /** A decoder's training loss: the mean negative log-likelihood of the next tokens. */
-export const decoderLoss = (config: DecoderConfig) =>
-  tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) => ({
-    loss: softmaxCrossEntropy(decoder(p.at("decoder"), ids, config), targets),
-  }));
+export function decoderLoss(given: DecoderInput, { ignore, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+  const config = decoderConfig(given);
+  return tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) => {
+    const scores = decoder(p.at("decoder"), ids, config, mode);
+    return { loss: softmaxCrossEntropy(scores, targets, { ignore, smoothing: mode.smoothing }), scores };
+  });
+}

@@ -1,9 +1,11 @@
 import { elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
+import type { Chance } from "../base/chance.ts";
 import { FeedError, GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { grad } from "../gradients/grad.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
+import { leafName } from "../graph/leaves.ts";
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { concreteShape, type TensorType } from "../graph/type.ts";
@@ -18,6 +20,8 @@ import type { Arrays, Engine, Session, SessionOptions } from "./session.ts";
 
 export interface CompileOptions extends GraphOptions, SessionOptions {
   readonly engine?: Engine;
+  /** The outputs to compute, with the taps; all of them if left out. A training step has no use for a model's scores. */
+  readonly outputs?: readonly string[];
   /** An output, a scalar, whose gradients with respect to all parameters are computed too. */
   readonly gradientOf?: string;
   /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
@@ -37,6 +41,8 @@ export interface RunOptions {
   readonly weights?: ParameterBuffer;
   /** Filled with the gradients. */
   readonly gradients?: ParameterBuffer;
+  /** Where random bytes come from, for a function with dropout: another one for each step. */
+  readonly chance?: Chance;
 }
 
 interface Compiled {
@@ -70,10 +76,9 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
 
   /** The graph that runs for these sizes, cleaned up, with gradients. */
   async graph(sizes: Sizes = {}): Promise<Graph> {
-    const graph = cleanUp(
-      withGradients(buildGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } }), this.#options),
-    );
-    return foldConstants(cleanUp(flattenRows(graph)), this.#engine);
+    const built = buildGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } });
+    const whole = cleanUp(withGradients(chosen(built, this.#options), this.#options));
+    return foldConstants(cleanUp(flattenRows(whole)), this.#engine);
   }
 
   /** Compiles for these sizes ahead of the first run. */
@@ -88,11 +93,12 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
 
   async run(
     feeds: { readonly [K in keyof I]: HostArray } & Arrays,
-    { weights, gradients }: RunOptions = {},
+    { weights, gradients, chance }: RunOptions = {},
   ): Promise<{ [K in keyof O]: HostArray } & Record<string, HostArray>> {
     const compiled = await this.#for(feeds);
     const { graph, session, outputs } = compiled;
-    const allFeeds = this.#options.weights ? feeds : Object.assign(weightFeeds(compiled, weights), feeds);
+    const allFeeds: Record<string, HostArray> = this.#options.weights ? { ...feeds } : Object.assign(weightFeeds(compiled, weights), feeds);
+    if (graph.noise.size > 0) Object.assign(allFeeds, drawNoise(compiled, this.#last.sizes, chance));
     const into =
       this.#options.gradientOf === undefined ? undefined : Object.assign(gradientPlaces(compiled, gradients), resultPlaces(compiled));
     const results = await session.run(allFeeds, outputs.all, into);
@@ -169,6 +175,15 @@ function shapesKey(feeds: Arrays): string {
 const pick = (arrays: Arrays, wanted: (name: string) => boolean): Arrays =>
   Object.fromEntries(Object.entries(arrays).filter(([name]) => wanted(name)));
 
+/** Only the outputs that are wanted. */
+function chosen(graph: Graph, { outputs, taps = [] }: CompileOptions): Graph {
+  if (!outputs) return graph;
+  for (const name of outputs) {
+    if (!graph.outputs.has(name)) throw new GraphError(`there is no output called "${name}"${suggest(name, graph.outputs.keys())}`);
+  }
+  return { ...graph, outputs: new Map([...graph.outputs].filter(([name]) => outputs.includes(name) || taps.includes(name))) };
+}
+
 function withGradients(graph: Graph, { gradientOf, unused }: CompileOptions): Graph {
   if (gradientOf === undefined) return graph;
   const loss = graph.outputs.get(gradientOf);
@@ -194,6 +209,20 @@ function weightFeeds({ graph, seen }: Compiled, weights: ParameterBuffer | undef
   }
   if (weights) seen.set(weights, feeds);
   return feeds;
+}
+
+/** New random bytes for every place that wants them, each from its own name. */
+function drawNoise({ graph }: Compiled, sizes: Sizes, chance: Chance | undefined): Arrays {
+  if (!chance)
+    throw new FeedError(
+      "this function draws random bytes (dropout), but no chance was given; pass one as { chance }, another for each step",
+    );
+  const drawn: Record<string, HostArray> = {};
+  for (const [name, tensor] of graph.noise) {
+    const shape = tensor.shape.map((dim) => dim.bind(sizes).value as number);
+    drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(new Uint8Array(elementCount(shape))) };
+  }
+  return drawn;
 }
 
 /** The names of the outputs: a loss first, and gradients hidden. */

@@ -27,7 +27,7 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
   const results = new Map<Tensor, Tensor>();
   if (wanted.size > 0) {
     const unique = new Map([...new Set(wanted.values())].map((x, i) => [`${i}`, x]));
-    const part: Graph = { inputs: new Map(), parameters: new Map(), outputs: unique };
+    const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs: unique };
     const session = await engine.createSession(emitOnnx(part), { threads: 1 });
     const names = [...unique.keys()].map(outputName);
     const values = await session.run({}, names);

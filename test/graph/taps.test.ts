@@ -4,11 +4,12 @@ import { chance } from "../../src/base/chance.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { int32 } from "../../src/graph/type.ts";
+import { decoderConfig } from "../../src/models/config.ts";
 import { decoder, decoderLoss } from "../../src/models/decoder.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
-const config = { layers: 2, heads: 2, width: 8, context: 6, vocab: 7 };
+const config = decoderConfig({ layers: 2, heads: 2, width: 8, context: 6, vocab: 7 });
 const loss = decoderLoss(config);
 const weights = initialise(parametersOf(loss), chance(3));
 const numbers = (shift: number) =>

@@ -6,6 +6,7 @@ import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { int32 } from "../../src/graph/type.ts";
 import { attention } from "../../src/layers/attention.ts";
+import { decoderConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { embedding, mean, square } from "../../src/ops/index.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
@@ -61,13 +62,17 @@ describe("a decoder's training step", () => {
 
 describe("attention in query blocks", () => {
   const fn = tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
-    const y = attention(p.at("attention"), embedding(p.param("table", [7, 8]), ids), { heads: 2 });
+    const y = attention(
+      p.at("attention"),
+      embedding(p.param("table", [7, 8]), ids),
+      decoderConfig({ heads: 2, vocab: 7, positions: "none" }),
+    );
     return { y, loss: mean(square(y)) };
   });
 
   it("equals the steps in the open, outputs and gradients, at a length that has several blocks", async () => {
     const weights = initialise(parametersOf(fn), chance(3));
-    for (const [i] of weights.data.entries()) weights.data[i] *= 20; // scores that matter
+    for (const [i] of weights.data.entries()) weights.data[i] *= 2; // scores that matter
     const ids = tokens([2, 512], 3);
     const [a, b] = [new ParameterBuffer(weights.layout), new ParameterBuffer(weights.layout)];
     const blocks = await compile(fn, { gradientOf: "loss" }).run({ ids }, { weights, gradients: a });
@@ -80,11 +85,11 @@ describe("attention in query blocks", () => {
   it("has gradients that agree with finite differences in float64", async () => {
     const small = tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
       const x = embedding(p.param("table", [7, 4]), ids);
-      return { loss: mean(square(attention(p.at("attention"), x, { heads: 2 }))) };
+      return { loss: mean(square(attention(p.at("attention"), x, decoderConfig({ heads: 2, vocab: 7, positions: "none" })))) };
     });
     const options = { float: "float64" as const };
     const weights = initialise(parametersOf(small, options), chance(3));
-    for (const [i] of weights.data.entries()) weights.data[i] *= 20;
+    for (const [i] of weights.data.entries()) weights.data[i] *= 2;
     const step = compile(small, { ...options, gradientOf: "loss", threads: 1 });
     const gradients = new ParameterBuffer(weights.layout);
     const ids = tokens([1, 256], 3); // two blocks

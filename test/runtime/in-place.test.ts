@@ -37,7 +37,7 @@ const plain = tensorFunction(loss.inputs, (p, inputs) => {
 it("gradients in the flat buffer equal those of an ordinary run, bit for bit, run after run", async () => {
   const ordinary = await compile(plain).run({ ids, targets }, { weights });
   const gradients = new ParameterBuffer(weights.layout);
-  const step = compile(loss, { gradientOf: "loss" });
+  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"] });
   for (let run = 0; run < 3; run++) {
     gradients.data.fill(Number.NaN);
     const result = await step.run({ ids, targets }, { weights, gradients });
@@ -48,7 +48,7 @@ it("gradients in the flat buffer equal those of an ordinary run, bit for bit, ru
 
 it("an earlier result is not overwritten by a later run", async () => {
   const gradients = new ParameterBuffer(weights.layout);
-  const step = compile(loss, { gradientOf: "loss" });
+  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"] });
   const first = await step.run({ ids, targets }, { weights, gradients });
   const before = first.loss.data[0];
   const second = await step.run({ ids, targets: ids }, { weights, gradients });
@@ -58,7 +58,7 @@ it("an earlier result is not overwritten by a later run", async () => {
 
 it("a loss that is NaN comes back as NaN", async () => {
   const broken = new ParameterBuffer(weights.layout, weights.data.slice().fill(Number.NaN));
-  const result = await compile(loss, { gradientOf: "loss" }).run(
+  const result = await compile(loss, { gradientOf: "loss", outputs: ["loss"] }).run(
     { ids, targets },
     { weights: broken, gradients: new ParameterBuffer(weights.layout) },
   );
@@ -80,7 +80,7 @@ it("an engine that knows nothing of it gives the same", async () => {
     },
   };
   const [a, b] = [new ParameterBuffer(weights.layout), new ParameterBuffer(weights.layout)];
-  await compile(loss, { gradientOf: "loss" }).run({ ids, targets }, { weights, gradients: a });
-  await compile(loss, { gradientOf: "loss", engine: simple }).run({ ids, targets }, { weights, gradients: b });
+  await compile(loss, { gradientOf: "loss", outputs: ["loss"] }).run({ ids, targets }, { weights, gradients: a });
+  await compile(loss, { gradientOf: "loss", outputs: ["loss"], engine: simple }).run({ ids, targets }, { weights, gradients: b });
   expect(b.data).toEqual(a.data);
 });

@@ -13,7 +13,7 @@ it("200 cycles of compiling, running and releasing do not grow the process by mo
   const ids = array("int32", new Int32Array(8 * 32).fill(3), [8, 32]);
   let base = 0;
   for (let cycle = 0; cycle < 200; cycle++) {
-    const step = compile(loss, { gradientOf: "loss", threads: 2 });
+    const step = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads: 2 });
     await step.run({ ids, targets: ids }, { weights, gradients });
     await step.release();
     if (cycle === 19) base = process.memoryUsage.rss();

@@ -1,0 +1,55 @@
+import type { Initialiser } from "../graph/leaves.ts";
+import { layer, type Scope } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { add } from "../ops/arithmetic.ts";
+import { type AttentionConfig, attention } from "./attention.ts";
+import { drop } from "./dropout.ts";
+import { type Activation, feedforward } from "./feedforward.ts";
+import { type NormKind, norm } from "./norm.ts";
+
+export interface BlockConfig extends AttentionConfig {
+  readonly hidden: number;
+  readonly activation: Activation;
+  readonly norm: NormKind;
+  readonly normPlace: "pre" | "post";
+  readonly residual: boolean;
+  readonly feedforward: boolean;
+}
+
+export interface BlockInputs {
+  readonly causal: boolean;
+  readonly allowed?: Tensor;
+  /** The encoder's last layer, for the cross-attention of a decoder, and which of its positions are real. */
+  readonly memory?: { readonly states: Tensor; readonly allowed?: Tensor };
+  readonly weight?: Initialiser;
+  /** How projections into the residual stream start. */
+  readonly output?: Initialiser;
+}
+
+/**
+ * Attention, then feed-forward, each around a residual connection: x + f(norm(x)) before (pre), or norm(x + f(x)) after (post).
+ * Dropout sits where the paper has it: on each sublayer's output and on the attention pattern.
+ */
+export const block = layer((p, x: Tensor, config: BlockConfig, { causal, allowed, memory, weight, output }: BlockInputs): Tensor => {
+  let y = sublayer(p, "1", x, config, (h) => attention(p.at("attention"), h, config, { causal, allowed, weight, output }));
+  if (memory) {
+    const { states: source, allowed: real } = memory;
+    y = sublayer(p, "cross", y, config, (h) => attention(p.at("cross"), h, config, { source, allowed: real, weight, output }));
+  }
+  if (!config.feedforward) return y;
+  const { hidden, activation } = config;
+  return sublayer(p, "2", y, config, (h) => feedforward(p.at("feedforward"), h, { hidden, activation, weight, output }));
+});
+
+function sublayer(
+  p: Scope,
+  name: string,
+  x: Tensor,
+  { norm: kind, normPlace, residual, dropout }: BlockConfig,
+  f: (h: Tensor) => Tensor,
+): Tensor {
+  const normed = (h: Tensor) => norm(p.at(`norm${name}`), h, { kind });
+  const y = drop(p.at(`drop${name}`), f(normPlace === "pre" ? normed(x) : x), dropout);
+  const z = residual ? add(x, y) : y;
+  return normPlace === "post" ? normed(z) : z;
+}

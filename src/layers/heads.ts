@@ -1,0 +1,77 @@
+import { GraphError } from "../base/errors.ts";
+import { type Initialiser, uniform, zeros } from "../graph/leaves.ts";
+import { layer } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { add } from "../ops/arithmetic.ts";
+import { reshape, split, transpose } from "../ops/movement.ts";
+import { matmul } from "../ops/products.ts";
+import { dense, glorot } from "./linear.ts";
+
+/** How the width is shared among heads: cut after the projection, cut before it, or not cut at all. */
+export type MultiHead = "split" | "narrow" | "wide";
+
+export interface HeadOptions {
+  readonly heads: number;
+  readonly multiHead: MultiHead;
+  /** Size of queries and keys, and of values, in each head. */
+  readonly keySize: number;
+  readonly valueSize: number;
+  readonly bias?: boolean;
+  readonly weight?: Initialiser;
+}
+
+/** The sizes that a head has unless they are given: width/heads, or the whole width for wide heads. */
+export function headSize(width: number, heads: number, multiHead: MultiHead): number {
+  if (multiHead === "wide") return width;
+  if (width % heads !== 0)
+    throw new GraphError(
+      `a width of ${width} is not divisible into ${heads} heads; change one of them, or give key and value sizes with split heads`,
+    );
+  return width / heads;
+}
+
+/** [batch, time, head·size] → [batch, head, time, size] */
+export function splitHeads(x: Tensor, heads: number): Tensor {
+  const [batch, time, width] = x.shape;
+  const size = width.dividedBy(heads);
+  if (!size) throw new GraphError(`a width of ${width} is not divisible into ${heads} heads`);
+  return transpose(reshape(x, [batch, time, heads, size]), [0, 2, 1, 3]);
+}
+
+/** [batch, head, time, size] → [batch, time, head·size] */
+export function mergeHeads(x: Tensor): Tensor {
+  const [batch, head, time, size] = x.shape;
+  return reshape(transpose(x, [0, 2, 1, 3]), [batch, time, head.times(size)]);
+}
+
+/** Queries, keys and values of self-attention, [batch, head, time, size] each. */
+export const selfProjections = layer((p, x: Tensor, options: HeadOptions): [Tensor, Tensor, Tensor] => {
+  const { heads, multiHead, keySize, valueSize, bias, weight } = options;
+  if (multiHead === "narrow" || keySize !== valueSize)
+    return [part(p, "q", x, keySize, options), part(p, "k", x, keySize, options), part(p, "v", x, valueSize, options)];
+  // One product and one transpose for all three.
+  const [batch, time] = x.shape;
+  const all = dense(p.at("qkv"), x, 3 * heads * keySize, { bias, weight });
+  const byHead = transpose(reshape(all, [batch, time, 3 * heads, keySize]), [0, 2, 1, 3]);
+  const [q, k, v] = split(byHead, 1, 3);
+  return [q, k, v];
+});
+
+/** Queries from one sequence, keys and values from another. */
+export const crossProjections = layer((p, x: Tensor, source: Tensor, options: HeadOptions): [Tensor, Tensor, Tensor] => [
+  part(p, "q", x, options.keySize, options),
+  part(p, "k", source, options.keySize, options),
+  part(p, "v", source, options.valueSize, options),
+]);
+
+const part = layer((p, name: string, x: Tensor, size: number, { heads, multiHead, bias = true, weight }: HeadOptions): Tensor => {
+  if (multiHead !== "narrow") return splitHeads(dense(p.at(name), x, heads * size, { bias, weight }), heads);
+  const chunks = splitHeads(x, heads); // [batch, head, time, width/heads]: each head sees its own part of the input
+  const chunk = chunks.shape[3].value as number;
+  const place = p.at(name);
+  const projected = matmul(chunks, place.param("weight", [heads, chunk, size], weight ?? glorot(chunk, size)));
+  return bias ? add(projected, place.param("bias", [heads, 1, size], zeros)) : projected;
+});
+
+/** A start for small vectors, as the additive score's. */
+export const small = (size: number): Initialiser => uniform(1 / Math.sqrt(size));

@@ -1,0 +1,50 @@
+import { GraphError } from "../base/errors.ts";
+import { layer } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { add } from "../ops/arithmetic.ts";
+import { tanh } from "../ops/functions.ts";
+import { reshape } from "../ops/movement.ts";
+import { matmul } from "../ops/products.ts";
+import { small } from "./heads.ts";
+import { glorot } from "./linear.ts";
+
+/** How a query and a key are compared. */
+export type Score = "scaled" | "dot" | "bilinear" | "additive";
+
+/** A tensor [batch, head, query, key, size] beyond this is refused: training keeps it for the way back. */
+const largestAdditive = 1.5 * 2 ** 30;
+
+/** The scores [batch, head, query, key] of queries and keys [batch, head, time, size]. */
+export const scoresOf = layer((p, kind: Score, q: Tensor, k: Tensor): Tensor => {
+  const [heads, size] = [q.shape[1].value as number, q.shape[3].value as number];
+  switch (kind) {
+    case "dot": // e = q·k
+      return matmul(q, k, { transposeB: true });
+    case "scaled": // e = q·k / √size
+      return matmul(q, k, { transposeB: true, scale: size ** -0.5 });
+    case "bilinear": // e = qᵀ W k
+      return matmul(matmul(q, p.param("bilinear", [heads, size, size], glorot(size, size))), k, { transposeB: true });
+    case "additive": {
+      // e = vᵀ tanh(W q + U k)
+      refuseTooLarge(p.path, q, k);
+      const side = (name: string, x: Tensor) => matmul(x, p.param(name, [heads, size, size], glorot(size, size)));
+      const [batch, head, query] = q.shape;
+      const key = k.shape[2];
+      const queries = reshape(side("query", q), [batch, head, query, 1, size]);
+      const keys = reshape(side("key", k), [batch, head, 1, key, size]);
+      const v = p.param("v", [heads, 1, size, 1], small(size));
+      return reshape(matmul(tanh(add(queries, keys)), v), [batch, head, query, key]);
+    }
+  }
+});
+
+function refuseTooLarge(path: string, q: Tensor, k: Tensor): void {
+  const [batch, head, query, size] = q.shape.map((dim) => dim.value);
+  const key = k.shape[2].value;
+  if (batch === undefined || head === undefined || query === undefined || size === undefined || key === undefined) return;
+  const bytes = 4 * batch * head * query * key * size;
+  if (bytes <= largestAdditive) return;
+  throw new GraphError(
+    `at ${path}: additive scores keep batch ${batch} · head ${head} · query ${query} · key ${key} · size ${size} numbers = ${(bytes / 2 ** 30).toFixed(1)} GiB in each layer; use a smaller batch or context, or another score`,
+  );
+}

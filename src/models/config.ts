@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { ConfigError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+
+// One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
+
+const count = z.number().int().positive().max(1_000_000);
+const share = z.number().min(0).max(0.99);
+
+const blockFields = {
+  layers: count.default(4),
+  heads: count.default(4),
+  width: count.default(128),
+  /** Feed-forward size; 4 × width if left out. */
+  hidden: count.optional(),
+  context: count.default(64),
+  vocab: count,
+  dropout: share.default(0),
+  keySize: count.optional(),
+  valueSize: count.optional(),
+  multiHead: z.enum(["split", "narrow", "wide"]).default("split"),
+  score: z.enum(["scaled", "dot", "bilinear", "additive"]).default("scaled"),
+  attention: z.enum(["softmax", "linear", "free"]).default("softmax"),
+  mask: z.enum(["before-softmax", "after-softmax", "none"]).default("before-softmax"),
+  positions: z.enum(["learned", "sinusoidal", "rotary", "relative", "alibi", "none"]).default("learned"),
+  joinPositions: z.enum(["add", "concat"]).default("add"),
+  norm: z.enum(["layer", "rms", "none"]).default("layer"),
+  normPlace: z.enum(["pre", "post"]).default("pre"),
+  activation: z.enum(["relu", "gelu", "gelu-tanh", "swiglu"]).default("gelu"),
+  residual: z.boolean().default(true),
+  feedforward: z.boolean().default(true),
+};
+
+const decoderSchema = z.strictObject({ model: z.literal("decoder").default("decoder"), ...blockFields, tie: z.boolean().default(true) });
+
+const encoderSchema = z.strictObject({
+  model: z.literal("encoder").default("encoder"),
+  ...blockFields,
+  /** What comes out: one label for the whole text, or one for each position. */
+  task: z.enum(["classify", "tag"]).default("classify"),
+  labels: count,
+  pool: z.enum(["mean", "class"]).default("mean"),
+});
+
+const encoderDecoderSchema = z.strictObject({
+  model: z.literal("encoder-decoder").default("encoder-decoder"),
+  ...blockFields,
+  /** Source and target share the vocabulary, unless the source has its own. */
+  sourceVocab: count.optional(),
+  tie: z.boolean().default(true),
+});
+
+const rnnSchema = z.strictObject({
+  model: z.literal("rnn").default("rnn"),
+  task: z.enum(["lm", "translate"]).default("translate"),
+  cell: z.enum(["rnn", "gru", "lstm"]).default("gru"),
+  layers: count.default(1),
+  width: count.default(128),
+  vocab: count,
+  sourceVocab: count.optional(),
+  context: count.default(64),
+  dropout: share.default(0),
+  bidirectional: z.boolean().default(false),
+  attention: z.boolean().default(true),
+  score: z.enum(["scaled", "dot", "bilinear", "additive"]).default("additive"),
+  tie: z.boolean().default(false),
+});
+
+export type DecoderInput = z.input<typeof decoderSchema>;
+export type EncoderInput = z.input<typeof encoderSchema>;
+export type EncoderDecoderInput = z.input<typeof encoderDecoderSchema>;
+export type RnnInput = z.input<typeof rnnSchema>;
+
+export type DecoderConfig = z.output<typeof decoderSchema>;
+export type EncoderConfig = z.output<typeof encoderSchema>;
+export type EncoderDecoderConfig = z.output<typeof encoderDecoderSchema>;
+export type RnnConfig = z.output<typeof rnnSchema>;
+
+/** What the three Transformers share. */
+export type TransformerConfig = Omit<DecoderConfig, "model" | "tie">;
+
+export const decoderConfig = (given: DecoderInput): DecoderConfig => checked(decoderSchema, given);
+export const encoderConfig = (given: EncoderInput): EncoderConfig => checked(encoderSchema, given);
+export const encoderDecoderConfig = (given: EncoderDecoderInput): EncoderDecoderConfig => checked(encoderDecoderSchema, given);
+export const rnnConfig = (given: RnnInput): RnnConfig => checked(rnnSchema, given);
+
+function checked<S extends z.ZodObject>(schema: S, given: unknown): z.output<S> {
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  if (issue.code === "unrecognized_keys") {
+    const [key] = issue.keys;
+    throw new ConfigError(`at config.${[...issue.path, key].join(".")}: unknown key${suggest(key, Object.keys(schema.shape))}`);
+  }
+  throw new ConfigError(`at config.${issue.path.join(".")}: ${issue.message}`);
+}

@@ -1,0 +1,125 @@
+import { tensorFunction } from "../graph/graph.ts";
+import { normal } from "../graph/leaves.ts";
+import { layer, type Scope } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { int32 } from "../graph/type.ts";
+import { drop } from "../layers/dropout.ts";
+import { dense } from "../layers/linear.ts";
+import { type Recurrence, recurrent, type State } from "../layers/recurrent.ts";
+import { scoresOf } from "../layers/scores.ts";
+import { tanh } from "../ops/functions.ts";
+import { embedding } from "../ops/lookup.ts";
+import { type CrossEntropyOptions, softmaxCrossEntropy } from "../ops/loss.ts";
+import { masked } from "../ops/mask.ts";
+import { concat, reshape } from "../ops/movement.ts";
+import { linear, matmul } from "../ops/products.ts";
+import { softmax } from "../ops/softmax.ts";
+import { type RnnConfig, type RnnInput, rnnConfig } from "./config.ts";
+import type { Pair } from "./encoder-decoder.ts";
+import { effective, keyMask, type Mode, realPositions } from "./transformer.ts";
+
+/** Recurrent layers on top of each other; each may start from a state that it is given. */
+function layersOf(
+  p: Scope,
+  x: Tensor,
+  { layers, cell, width, dropout }: RnnConfig,
+  starts: readonly State[] = [],
+): { outputs: Tensor; last: State[] } {
+  let y = x;
+  const last: State[] = [];
+  for (let i = 0; i < layers; i++) {
+    const result = recurrent(p.at("layer", i), drop(p.at("layer", i), y, dropout), { cell, width, start: starts[i] });
+    last.push(result.last);
+    y = result.outputs;
+  }
+  return { outputs: y, last };
+}
+
+/** An RNN language model: the scores of every next token, [batch, time, vocab]. */
+export const rnnLanguageModel = layer((p, ids: Tensor, given: RnnConfig, mode: Mode = {}): Tensor => {
+  const config = effective(given, mode);
+  const table = p.param("tokens", [config.vocab, config.width], normal(0.1));
+  return scoresOver(p, layersOf(p, embedding(table, ids), config).outputs, table, config);
+});
+
+/**
+ * The RNN encoder–decoder. Without attention the source is one vector, the encoder's last state (the bottleneck); with it, every
+ * step of the decoder also mixes the encoder's states: c_t = Σ α_j h_j, joined with the decoder's state before the output layer.
+ */
+export const rnnEncoderDecoder = layer((p, { source, lengths, target }: Pair, given: RnnConfig, mode: Mode = {}): Tensor => {
+  const config = effective(given, mode);
+  const { vocab, sourceVocab, width } = config;
+  const table = p.param("tokens", [vocab, width], normal(0.1));
+  const sourceTable = sourceVocab === undefined ? table : p.param("source-tokens", [sourceVocab, width], normal(0.1));
+  const real = realPositions(lengths, source);
+  const { states, last } = encoded(p.at("encoder"), embedding(sourceTable, source), real, config);
+  const { outputs } = layersOf(p.at("decoder"), embedding(table, target), config, last);
+  if (!config.attention) return scoresOver(p, outputs, table, config);
+  const context = mixed(p.at("attention"), outputs, states, keyMask(real), config);
+  const joined = tanh(dense(p.at("join"), concat([outputs, context], -1), width)); // [batch, time, width]
+  return scoresOver(p, joined, table, config);
+});
+
+/** The encoder's states [batch, time, width] and, for each layer, its last state; two directions are joined and projected. */
+function encoded(
+  p: Scope,
+  x: Tensor,
+  real: Tensor,
+  { layers, cell, width, bidirectional, dropout }: RnnConfig,
+): { states: Tensor; last: State[] } {
+  let y = x;
+  const last: State[] = [];
+  for (let i = 0; i < layers; i++) {
+    const place = p.at("layer", i);
+    const input = drop(place, y, dropout);
+    const forward = recurrent(place.at("forward"), input, { cell, width, real });
+    const both = bidirectional
+      ? joinedDirections(place, forward, recurrent(place.at("backward"), input, { cell, width, real, backward: true }), width)
+      : forward;
+    last.push(both.last);
+    y = both.outputs;
+  }
+  return { states: y, last };
+}
+
+function joinedDirections(p: Scope, a: Recurrence, b: Recurrence, width: number): Recurrence {
+  return {
+    outputs: dense(p.at("outputs"), concat([a.outputs, b.outputs], -1), width),
+    last: a.last.map((s, i) => tanh(dense(p.at("last", i), concat([s, b.last[i]], -1), width))),
+  };
+}
+
+/** α = softmax(score(decoder state, encoder states)) and c = Σ α_j h_j, for every step of the decoder. */
+function mixed(p: Scope, queries: Tensor, states: Tensor, real: Tensor, { score, width }: RnnConfig): Tensor {
+  const oneHead = (x: Tensor) => reshape(x, [x.shape[0], 1, x.shape[1], width]); // [batch, 1, time, width]
+  const keys = oneHead(states);
+  const scores = p.tap("scores", scoresOf(p, score, oneHead(queries), keys)); // [batch, 1, target, source]
+  const pattern = p.tap("pattern", softmax(masked(scores, real)));
+  return reshape(matmul(pattern, keys), queries.shape);
+}
+
+function scoresOver(p: Scope, states: Tensor, table: Tensor, { tie, vocab }: RnnConfig): Tensor {
+  return tie ? linear(states, table, undefined, { transposed: true }) : dense(p.at("scores"), states, vocab);
+}
+
+/** The training loss of an RNN language model. */
+export function rnnLanguageModelLoss(given: RnnInput, { smoothing, ignore, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+  const config = rnnConfig({ ...given, task: "lm" });
+  return tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) => {
+    const scores = rnnLanguageModel(p.at("model"), ids, config, mode);
+    return { loss: softmaxCrossEntropy(scores, targets, { ignore, smoothing }), scores };
+  });
+}
+
+/** The training loss of an RNN encoder–decoder: targets are the target tokens shifted by one, −1 where there is none. */
+export function rnnLoss(given: RnnInput, { smoothing, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+  const config = rnnConfig(given);
+  const target = int32(["batch", "time"]);
+  return tensorFunction(
+    { source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]), target, targets: target },
+    (p, { targets, ...pair }) => {
+      const scores = rnnEncoderDecoder(p.at("model"), pair, config, mode);
+      return { loss: softmaxCrossEntropy(scores, targets, { ignore: -1, smoothing }), scores };
+    },
+  );
+}

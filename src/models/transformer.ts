@@ -1,0 +1,63 @@
+import { type Initialiser, iota, normal } from "../graph/leaves.ts";
+import { layer, type Scope } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { type BlockInputs, block } from "../layers/block.ts";
+import { drop } from "../layers/dropout.ts";
+import { norm } from "../layers/norm.ts";
+import { positioned } from "../layers/positions.ts";
+import { mul } from "../ops/arithmetic.ts";
+import { cast, less } from "../ops/compare.ts";
+import { embedding } from "../ops/lookup.ts";
+import { reshape } from "../ops/movement.ts";
+import type { TransformerConfig } from "./config.ts";
+
+// What decoder, encoder and encoder–decoder share: tokens with positions, and the stack of blocks.
+
+/** Training drops; everything else does not. */
+export interface Mode {
+  readonly training?: boolean;
+}
+
+export const effective = <C extends { readonly dropout: number }>(config: C, { training = false }: Mode): C =>
+  training ? config : { ...config, dropout: 0 };
+
+/** A table of tokens. Beside sinusoids, whose numbers are of size 1, the paper scales embeddings up by √width; so they start smaller by as much. */
+export const tokenTable = (p: Scope, name: string, vocab: number, { width, positions }: TransformerConfig): Tensor =>
+  p.param(name, [vocab, width], normal(positions === "sinusoidal" ? width ** -0.5 : 0.02));
+
+/** Embedded tokens that know their place, [batch, time, width]. */
+export const embedded = layer((p, table: Tensor, ids: Tensor, config: TransformerConfig): Tensor => {
+  const { positions: kind, context, joinPositions: join, dropout, width } = config;
+  const looked = embedding(table, ids);
+  const tokens = kind === "sinusoidal" ? mul(looked, Math.sqrt(width)) : looked;
+  return drop(p.at("embedded"), positioned(p.at("positions"), tokens, { kind, context, join }), dropout);
+});
+
+/** N blocks, one after the other; with the norm before each sublayer, the last output needs one of its own. */
+export const stack = layer((p, x: Tensor, config: TransformerConfig, inputs: Omit<BlockInputs, "weight" | "output">): Tensor => {
+  const start = starts(config);
+  let y = x;
+  for (let i = 0; i < config.layers; i++) {
+    y = p
+      .at("block", i)
+      .tap("output", block(p.at("block", i), y, { ...config, hidden: config.hidden ?? 4 * config.width }, { ...inputs, ...start }));
+  }
+  return config.normPlace === "pre" ? norm(p.at("norm"), y, { kind: config.norm }) : y;
+});
+
+/** Pre-norm stacks start as GPT-2 does, with projections into the residual stream scaled by 1/√(2·layers); post-norm ones as the original paper. */
+function starts({ normPlace, layers }: TransformerConfig): { weight?: Initialiser; output?: Initialiser } {
+  return normPlace === "pre" ? { weight: normal(0.02), output: normal(0.02 / Math.sqrt(2 * layers)) } : {};
+}
+
+/** Which positions of a padded batch are real, from the lengths: bool [batch, time]. */
+export function realPositions(lengths: Tensor, like: Tensor): Tensor {
+  const [batch, time] = like.shape;
+  return less(reshape(cast(iota(time), "int32"), [1, time]), reshape(lengths, [batch, 1]));
+}
+
+/** The same as a mask over keys: [batch, 1, 1, time]. */
+export function keyMask(real: Tensor): Tensor {
+  const [batch, time] = real.shape;
+  return reshape(real, [batch, 1, 1, time]);
+}
