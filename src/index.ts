@@ -5,7 +5,7 @@ export { ConfigError, EngineError, FeedError, GraphError, NonFiniteError, QkvErr
 export { grad } from "./gradients/grad.ts";
 export { Dim, type DimLike } from "./graph/dim.ts";
 export { buildGraph, type Graph, type TensorFunction, tensorFunction } from "./graph/graph.ts";
-export { constant, type Initialiser, iota, normal, ones, scalar, uniform, zeros } from "./graph/leaves.ts";
+export { constant, type Initialiser, normal, ones, scalar, uniform, zeros } from "./graph/leaves.ts";
 export { defineOp } from "./graph/op.ts";
 export { ParameterBuffer, type ParameterLayout } from "./graph/parameters.ts";
 export { printGraph } from "./graph/print.ts";

@@ -28,6 +28,8 @@ export const elementCount = (shape: readonly number[]): number => shape.reduce((
 /** Zeros, of one dtype or another. */
 export const emptyArray = (dtype: DType, length: number): TypedArray => new constructors[dtype](length);
 
+export const isArrayOf = (data: unknown, dtype: DType): boolean => constructors[dtype] !== undefined && data instanceof constructors[dtype];
+
 type Nested = number | boolean | readonly Nested[];
 
 /** A host array from nested lists, `array("int32", [[1, 2], [3, 4]])`, or from a flat list or typed array and a shape. */
@@ -45,17 +47,26 @@ function flatten(values: Nested): number[] {
 
 function fill(dtype: DType, numbers: readonly number[]): TypedArray {
   const data = emptyArray(dtype, numbers.length);
-  if (data instanceof BigInt64Array) for (let i = 0; i < numbers.length; i++) data[i] = BigInt(numbers[i]);
-  else data.set(numbers);
+  if (data instanceof BigInt64Array) {
+    const fraction = numbers.find((value) => !Number.isSafeInteger(value));
+    if (fraction !== undefined) throw new FeedError(`${fraction} is not a whole number, as int64 wants`);
+    for (let i = 0; i < numbers.length; i++) data[i] = BigInt(numbers[i]);
+  } else data.set(numbers);
   return data;
 }
 
 function nestedShape(values: Nested): number[] {
   if (typeof values === "number" || typeof values === "boolean") return [];
-  return [values.length, ...(values.length > 0 ? nestedShape(values[0]) : [])];
+  const [first = [], ...others] = values.map(nestedShape);
+  const ragged = others.find((shape) => shape.join() !== first.join());
+  if (ragged) throw new FeedError(`the rows of an array must be alike: one has the shape [${first}] and another [${ragged}]`);
+  return [values.length, ...first];
 }
 
 function checked(result: HostArray): HostArray {
+  if (!result.shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+    throw new FeedError(`a shape is made of whole numbers from 0 on, not [${result.shape.join(", ")}]`);
+  }
   const wanted = elementCount(result.shape);
   if (result.data.length !== wanted) {
     throw new FeedError(`an array of shape [${result.shape.join(", ")}] holds ${wanted} numbers, but ${result.data.length} were given`);

@@ -7,12 +7,12 @@ import { type Node, type Tensor, topological } from "./tensor.ts";
 
 /** The same graph with less to compute: simpler nodes where an op knows one, nothing twice, nothing that no output needs. */
 export function cleanUp(graph: Graph): Graph {
-  let result = graph;
-  for (let changed = true; changed; ) [result, changed] = sweep(result); // what one sweep simplifies may simplify further
+  let [result] = sweep(graph, false); // merge first, so that uses are counted right
+  for (let changed = true; changed; ) [result, changed] = sweep(result, true); // what one sweep simplifies may simplify further
   return result;
 }
 
-function sweep(graph: Graph): [Graph, boolean] {
+function sweep(graph: Graph, simplifies: boolean): [Graph, boolean] {
   let changed = false;
   const seen = new Map<string, readonly Tensor[]>();
   const numbers = new Map<Node, number>();
@@ -23,7 +23,7 @@ function sweep(graph: Graph): [Graph, boolean] {
   const result = rewrite(graph, (node, inputs) => {
     if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
     const { type } = node.outputs[0];
-    const simpler = withPath(node.scope, () => node.op.simplify?.(inputs, node.attributes, { type, usedOnce }));
+    const simpler = simplifies && withPath(node.scope, () => node.op.simplify?.(inputs, node.attributes, { type, usedOnce }));
     if (simpler) {
       changed = true;
       return [simpler].flat();
@@ -82,7 +82,8 @@ let identityCount = 0;
 function attributesKey(attribute: Attribute): string {
   if (attribute instanceof Dim) return attribute.expression;
   if (ArrayBuffer.isView(attribute)) {
-    if (attribute.length <= 16) return `${attribute.constructor.name}${Array.from(attribute as Iterable<unknown>).join()}`;
+    if (attribute.length <= 16)
+      return `${attribute.constructor.name}${Array.from(attribute as Iterable<number | bigint>, (value) => (Object.is(value, -0) ? "-0" : value)).join()}`;
     if (!identities.has(attribute)) identities.set(attribute, identityCount++);
     return `#${identities.get(attribute)}`;
   }

@@ -19,7 +19,7 @@ export class Dim {
 
   static of(like: DimLike): Dim {
     if (like instanceof Dim) return like;
-    return typeof like === "number" ? constant(like) : parse(like);
+    return typeof like === "number" ? constant(like) : parse(like).bind(boundSizes);
   }
 
   /** A known size that carries a name. */
@@ -54,8 +54,8 @@ export class Dim {
 
   plus(other: DimLike): Dim {
     const b = Dim.of(other);
-    if (b.terms.size === 0) return this;
-    if (this.terms.size === 0) return b;
+    if (b.terms.size === 0 && !b.name) return this;
+    if (this.terms.size === 0 && !this.name) return b;
     const terms = new Map(this.terms);
     for (const [product, factor] of b.terms) addTerm(terms, product, factor);
     return new Dim(terms, joinNames(this, "+", b));
@@ -70,8 +70,8 @@ export class Dim {
 
   times(other: DimLike): Dim {
     const b = Dim.of(other);
-    if (isOne(b)) return this;
-    if (isOne(this)) return b;
+    if (isOne(b) && !b.name) return this;
+    if (isOne(this) && !this.name) return b;
     const terms = new Map<string, number>();
     for (const [p, f] of this.terms) {
       for (const [q, g] of b.terms) addTerm(terms, multiplyProducts(p, q), f * g);
@@ -91,13 +91,13 @@ export class Dim {
 
   /** Replaces symbols by numbers; what is bound keeps its name. */
   bind(sizes: Readonly<Record<string, number>>): Dim {
-    if (this.symbols.every((symbol) => sizes[symbol] === undefined)) return this;
+    if (!this.symbols.some((symbol) => Object.hasOwn(sizes, symbol))) return this;
     const terms = new Map<string, number>();
     for (const [product, factor] of this.terms) {
       let rest = "";
       let total = factor;
       for (const symbol of product ? product.split("*") : []) {
-        if (sizes[symbol] === undefined) rest = multiplyProducts(rest, symbol);
+        if (!Object.hasOwn(sizes, symbol)) rest = multiplyProducts(rest, symbol);
         else total *= sizes[symbol];
       }
       addTerm(terms, rest, total);
@@ -119,6 +119,19 @@ export class Dim {
     const { value } = this;
     if (value === undefined) return this.name ?? this.expression;
     return this.name === undefined ? `${value}` : `${this.name}=${value}`;
+  }
+}
+
+/** Sizes that are bound while a graph is built: a dimension written as text means the same as the inputs' axes. */
+let boundSizes: Readonly<Record<string, number>> = {};
+
+export function withSizes<T>(sizes: Readonly<Record<string, number>>, build: () => T): T {
+  const before = boundSizes;
+  boundSizes = sizes;
+  try {
+    return build();
+  } finally {
+    boundSizes = before;
   }
 }
 

@@ -1,7 +1,8 @@
 import { GraphError } from "../base/errors.ts";
+import { withSizes } from "./dim.ts";
 import { input, leafName } from "./leaves.ts";
 import { Scope, Trace, type TraceOptions } from "./scope.ts";
-import { type Node, type Tensor, topological } from "./tensor.ts";
+import { type Node, Tensor, topological } from "./tensor.ts";
 import type { TensorType } from "./type.ts";
 
 export type InputTypes = Readonly<Record<string, TensorType>>;
@@ -41,10 +42,15 @@ export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFu
   for (const [name, type] of Object.entries(fn.inputs)) {
     inputs.set(name, input(name, { dtype: type.dtype, shape: type.shape.map((dim) => dim.bind(options.bind ?? {})) }));
   }
-  const built = fn.build(new Scope(trace), Object.fromEntries(inputs) as InputTensors<I>);
+  const built = withSizes(options.bind ?? {}, () => fn.build(new Scope(trace), Object.fromEntries(inputs) as InputTensors<I>));
   trace.finish();
   const outputs = new Map<string, Tensor>(Object.entries(built));
-  for (const name of options.taps ?? []) {
+  if (outputs.size === 0) throw new GraphError("a function needs at least one output");
+  for (const [name, y] of outputs) {
+    if (!(y instanceof Tensor)) throw new GraphError(`the output "${name}" is not a tensor but ${y === undefined ? "missing" : typeof y}`);
+  }
+  checkNames([...outputs.keys()].map((name) => ["an output", name] as const));
+  for (const name of new Set(options.taps)) {
     if (outputs.has(name)) throw new GraphError(`the tap "${name}" has the name of an output; rename one of them`);
     outputs.set(name, trace.taps.get(name) as Tensor);
   }
@@ -52,8 +58,28 @@ export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFu
     if (inputs.has(name)) throw new GraphError(`the patched tap "${name}" has the name of an input; rename one of them`);
     inputs.set(name, tensor);
   }
+  checkNames([
+    ...[...inputs.keys()].map((name) => ["an input", name] as const),
+    ...[...trace.parameters.keys()].map((name) => ["a parameter", name] as const),
+  ]);
   for (const tensor of trace.noise.values()) inputs.set(leafName(tensor), tensor);
   return { inputs, parameters: trace.parameters, noise: trace.noise, outputs };
+}
+
+/** How names inside a model start: its own values, its outputs, its gradients. People's names must not. */
+export const reservedPrefixes = ["qkv:", "output ", "gradient of "] as const;
+
+/** Names live side by side in one model, so they must differ, and leave alone those that are used inside. */
+function checkNames(names: readonly (readonly [string, string])[]): void {
+  const seen = new Map<string, string>();
+  for (const [kind, name] of names) {
+    const before = seen.get(name);
+    if (before) throw new GraphError(`${before} and ${kind} are both called "${name}"; rename one of them`);
+    if (name === "" || name === "__proto__") throw new GraphError(`${kind} cannot be called "${name}"; give it another name`);
+    const reserved = reservedPrefixes.find((prefix) => name.startsWith(prefix));
+    if (reserved) throw new GraphError(`${kind} cannot be called "${name}": names that start with "${reserved}" are used inside`);
+    seen.set(name, kind);
+  }
 }
 
 export const graphNodes = (graph: Graph): Node[] => topological([...graph.outputs.values()]);

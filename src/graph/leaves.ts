@@ -1,5 +1,4 @@
 import { array, type DType, type HostArray, type TypedArray } from "../base/arrays.ts";
-import { Dim } from "./dim.ts";
 import { defineOp, makeNode, type Op } from "./op.ts";
 import type { Tensor } from "./tensor.ts";
 import { type TensorType, tensorType } from "./type.ts";
@@ -22,20 +21,20 @@ const fedFromOutside = (): never => {
 };
 
 /** A value that is fed when the function runs. */
-export const inputOp = defineOp<{ name: string; type: TensorType }>("input", {
+const inputOp = defineOp<{ name: string; type: TensorType }>("input", {
   type: (_, { type }) => type,
   onnx: fedFromOutside,
   ...free,
 });
 
 /** A trained value: fed from the flat buffer while training, baked in for inference. */
-export const parameterOp = defineOp<{ name: string; type: TensorType; initialiser: Initialiser }>("parameter", {
+const parameterOp = defineOp<{ name: string; type: TensorType; initialiser: Initialiser }>("parameter", {
   type: (_, { type }) => type,
   onnx: fedFromOutside,
   ...free,
 });
 
-export const constantOp = defineOp<{ data: TypedArray; dtype: DType; shape: readonly number[] }>("constant", {
+const constantOp = defineOp<{ data: TypedArray; dtype: DType; shape: readonly number[] }>("constant", {
   type: (_, { dtype, shape }) => tensorType(dtype, shape),
   onnx: (e, _, { attributes: { dtype, shape, data } }) => e.constant(dtype, shape, data),
   ...free,
@@ -61,27 +60,12 @@ export function scalar(value: number, dtype: DType): Tensor {
 
 /** The number behind a constant scalar, if the tensor is one. */
 export function scalarValue(x: Tensor): number | undefined {
-  if (x.node.op !== (constantOp as Op)) return undefined;
-  const { data } = x.node.attributes as { data: TypedArray };
-  return data.length === 1 ? Number(data[0]) : undefined;
+  if (x.node.op.name !== "constant" || x.rank > 0) return undefined;
+  return Number((x.node.attributes as { data: TypedArray }).data[0]);
 }
 
-/** 0, 1, 2 … along an axis whose size may be open. */
-export const iotaOp = defineOp<{ size: Dim }>("iota", {
-  type: (_, { size }) => tensorType("int64", [size]),
-  onnx: (e, _, { attributes: { size } }) => {
-    const [zero, one] = [e.scalar("int64", 0), e.scalar("int64", 1)];
-    const end = size.value === undefined ? e.node("Squeeze", [e.dims([size]), e.integers([0])]) : e.scalar("int64", size.value);
-    return e.node("Range", [zero, end, one]);
-  },
-  cost: (_, [y]) => ({ flops: 0, bytes: y.shape[0].times(8) }),
-  examples: () => [{ inputs: [], attributes: { size: Dim.of(5) } }],
-});
-
-export const iota = (size: Dim): Tensor => iotaOp.one([], { size });
-
-export const isParameter = (x: Tensor): boolean => x.node.op === (parameterOp as Op);
-export const isInput = (x: Tensor): boolean => x.node.op === (inputOp as Op);
+export const isParameter = (x: Tensor): boolean => x.node.op.name === "parameter";
+export const isInput = (x: Tensor): boolean => x.node.op.name === "input";
 
 /** The name a leaf was declared with. */
 export const leafName = (x: Tensor): string => (x.node.attributes as { name: string }).name;

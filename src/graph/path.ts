@@ -5,8 +5,8 @@ export const currentPath = (): string => path;
 
 export const joinPath = (a: string, b: string): string => (a && b ? `${a}/${b}` : a || b);
 
-/** The longer path of two, as the more exact one. */
-export const deeper = (a: string, b: string): string => (b.length > a.length ? b : a);
+/** The second path if it lies inside the first, as the more exact one. */
+export const deeper = (a: string, b: string): string => (a === "" || b.startsWith(`${a}/`) ? b || a : a);
 
 /** Runs `build` as part of the place `place`: nodes made there carry its name. */
 export function withPath<T>(place: string, build: () => T): T {

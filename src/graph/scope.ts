@@ -20,6 +20,8 @@ export class Trace {
   readonly parameters = new Map<string, Tensor>();
   readonly taps = new Map<string, Tensor>();
   readonly patches = new Map<string, Tensor>();
+  /** Taps that a layer would make if somebody asked for them. */
+  readonly offered = new Set<string>();
   /** Random bytes that are fed, by name. */
   readonly noise = new Map<string, Tensor>();
   readonly options: TraceOptions;
@@ -31,10 +33,10 @@ export class Trace {
   /** An asked-for tap that the function never made is a mistake worth naming. */
   finish(): void {
     for (const name of this.options.patches ?? []) {
-      if (!this.patches.has(name)) throw unknownTap(name, this.taps.keys());
+      if (!this.patches.has(name)) throw unknownTap(name, new Set([...this.taps.keys(), ...this.offered]));
     }
     for (const name of this.options.taps ?? []) {
-      if (!this.taps.has(name)) throw unknownTap(name, this.taps.keys());
+      if (!this.taps.has(name)) throw unknownTap(name, new Set([...this.taps.keys(), ...this.offered]));
     }
   }
 }
@@ -92,7 +94,9 @@ export class Scope {
   /** Whether a tap of this name is asked for or patched, so that a layer may choose a lowering without it. */
   isTapped(...names: string[]): boolean {
     const { taps = [], patches = [] } = this.#trace.options;
-    return names.some((name) => taps.includes(joinPath(this.path, name)) || patches.includes(joinPath(this.path, name)));
+    const full = names.map((name) => joinPath(this.path, name));
+    for (const name of full) this.#trace.offered.add(name);
+    return full.some((name) => taps.includes(name) || patches.includes(name));
   }
 
   /** The parameters declared so far, in order: what `grad` wants. */

@@ -1,11 +1,12 @@
 import { array } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
-import { constant, iota, normal, scalar } from "../graph/leaves.ts";
+import { constant, normal, scalar } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add, div, mul, neg, sub } from "../ops/arithmetic.ts";
 import { cast, greater, less, where } from "../ops/compare.ts";
+import { iota } from "../ops/fill.ts";
 import { abs, cos, log, sin } from "../ops/functions.ts";
 import { embedding } from "../ops/lookup.ts";
 import { concat, reshape, slice, transpose } from "../ops/movement.ts";

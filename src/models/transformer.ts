@@ -1,4 +1,4 @@
-import { type Initialiser, iota, normal } from "../graph/leaves.ts";
+import { type Initialiser, normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type BlockInputs, block } from "../layers/block.ts";
@@ -7,6 +7,7 @@ import { norm } from "../layers/norm.ts";
 import { positioned } from "../layers/positions.ts";
 import { mul } from "../ops/arithmetic.ts";
 import { cast, less } from "../ops/compare.ts";
+import { iota } from "../ops/fill.ts";
 import { embedding } from "../ops/lookup.ts";
 import { reshape } from "../ops/movement.ts";
 import type { TransformerConfig } from "./config.ts";

@@ -3,7 +3,7 @@ import { array, bytesPerElement, type DType, type TypedArray } from "../base/arr
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
 import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
-import { type Graph, graphNodes } from "../graph/graph.ts";
+import { type Graph, graphNodes, reservedPrefixes } from "../graph/graph.ts";
 import { isInput, isParameter, leafName } from "../graph/leaves.ts";
 import { type Solution, solveSymbols } from "../graph/solve.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -21,6 +21,9 @@ import {
 
 /** The ONNX that qkv writes: operator set 23, IR version 10, and ONNX Runtime's own operators (com.microsoft, version 1). */
 export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
+
+/** Values inside a model start with this; `graph/graph.ts` keeps it out of the names that people give. */
+const internal = reservedPrefixes[0];
 
 /** A protobuf message, and so a model with everything inside, ends at 2 GiB. */
 const messageLimit = 2 ** 31 - 2 ** 20;
@@ -41,7 +44,7 @@ export interface EmitOptions {
 }
 
 /** The name of the output that is a sequence. */
-export const sequenceName = "sequence";
+export const sequenceName = `${internal}sequence`;
 
 /** A graph as the bytes of an ONNX model. */
 export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
@@ -52,7 +55,14 @@ class ModelWriter implements Emitter {
   readonly #graph: Graph;
   readonly #options: EmitOptions;
   readonly #values = new Map<Tensor, Value>();
-  readonly #nodes: { opType: string; domain: string; input: readonly Value[]; output: Value[]; attribute: AttributeProto[] }[] = [];
+  readonly #nodes: {
+    name?: string;
+    opType: string;
+    domain: string;
+    input: readonly Value[];
+    output: Value[];
+    attribute: AttributeProto[];
+  }[] = [];
   readonly #initializers = new Map<string, TensorProto>();
   readonly #inputs: ValueInfoProto[] = [];
   readonly #symbols = new Map<string, Value>();
@@ -60,8 +70,11 @@ class ModelWriter implements Emitter {
   /** What each view was made from, so that a reshape there and back costs nothing. */
   readonly #views = new Map<Value, { source: Value; shape: readonly Dim[] }>();
   readonly #reshaped = new Map<string, Value>();
-  readonly #outputs = new Set<Value>();
+  /** Values that became outputs, by the name they had. */
+  readonly #renamed = new Map<Value, Value>();
   #count = 0;
+  /** Which of our nodes is being lowered: the names of ONNX nodes, and so the engine's own errors, say where. */
+  #place = "";
 
   constructor(graph: Graph, options: EmitOptions) {
     this.#graph = graph;
@@ -79,10 +92,11 @@ class ModelWriter implements Emitter {
       }
       const types = node.outputs.map((y) => y.type);
       const inputs = node.inputs.map((x) => this.#values.get(x) as Value);
+      this.#place = node.scope ? `${node.scope}/${node.op.name}` : node.op.name;
       const values = node.op.onnx(this, inputs, { attributes: node.attributes, inputs: node.inputs.map((x) => x.type), outputs: types });
       for (const [i, value] of [values].flat().entries()) this.#values.set(node.outputs[i], value as Value);
     }
-    const output = [...this.#graph.outputs].map(([name, tensor]) => this.#declareOutput(name, tensor));
+    const output = this.#declareOutputs();
     if (this.#options.sequence) output.unshift(this.#declareSequence());
     this.#refuseTooLarge();
     const model = create(ModelProtoSchema, {
@@ -113,9 +127,16 @@ class ModelWriter implements Emitter {
     attributes: Record<string, OnnxAttribute>,
     options: NodeOptions & { outputs: number },
   ): Value[] {
-    const output = Array.from({ length: options.outputs }, () => `v${this.#count++}`);
+    const output = Array.from({ length: options.outputs }, () => `${internal}${this.#count++}`);
     const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
-    this.#nodes.push({ opType, domain: options.domain ?? "", input: inputs, output, attribute });
+    this.#nodes.push({
+      name: `${this.#place}#${this.#nodes.length}`,
+      opType,
+      domain: options.domain ?? "",
+      input: inputs,
+      output,
+      attribute,
+    });
     return output;
   }
 
@@ -124,7 +145,7 @@ class ModelWriter implements Emitter {
     const key = `${dtype}[${shape}]${raw.length <= 64 ? raw.join() : this.#count++}`;
     const found = this.#initializers.get(key);
     if (found) return found.name;
-    const name = `c${this.#initializers.size}`;
+    const name = `${internal}c${this.#initializers.size}`;
     const dims = shape.map(BigInt);
     this.#initializers.set(key, create(TensorProtoSchema, { name, dims, dataType: elementTypes[dtype], rawData: raw }));
     return name;
@@ -186,9 +207,10 @@ class ModelWriter implements Emitter {
     if (!solution) {
       throw new GraphError(`the open dimension "${name}" does not follow from the shape of any input; bind it to a number`);
     }
-    const { input, axis, rest } = solution;
+    const { input, axis, rest, factor } = solution;
     const size = this.node("Shape", [input], { start: axis, end: axis + 1 });
-    const value = rest.value === 0 ? size : this.node("Sub", [size, this.#dim(rest)]);
+    const part = rest.value === 0 ? size : this.node("Sub", [size, this.#dim(rest)]);
+    const value = factor === 1 ? part : this.node("Div", [part, this.integers([factor])]);
     this.#symbols.set(name, value);
     return value;
   }
@@ -223,20 +245,21 @@ class ModelWriter implements Emitter {
     this.#values.set(tensor, name);
   }
 
-  /** Outputs carry the names that the caller gave: a node's own output is renamed where that is possible, else copied. */
-  #declareOutput(name: string, tensor: Tensor): ValueInfoProto {
-    const value = this.#values.get(tensor) as Value;
-    const output = outputName(name);
-    const made = this.#nodes.find((node) => node.output.includes(value));
-    const used = this.#nodes.some((node) => node.input.includes(value));
-    if (made && !used && !this.#outputs.has(value)) {
-      made.output[made.output.indexOf(value)] = output;
-      for (const [x, v] of this.#values) if (v === value) this.#values.set(x, output);
-    } else {
-      this.#nodes.push({ opType: "Identity", domain: "", input: [value], output: [output], attribute: [] });
-    }
-    this.#outputs.add(output);
-    return valueInfo(output, tensor.type);
+  /** Outputs carry the names that the caller gave: a node's own output is renamed where nothing else reads it, else copied. */
+  #declareOutputs(): ValueInfoProto[] {
+    const makers = new Map(this.#nodes.flatMap((node) => node.output.map((value) => [value, node] as const)));
+    const taken = new Set(this.#nodes.flatMap((node) => node.input));
+    return [...this.#graph.outputs].map(([name, tensor]) => {
+      const value = this.#values.get(tensor) as Value;
+      const output = outputName(name);
+      const maker = makers.get(value);
+      if (maker && !taken.has(value)) maker.output[maker.output.indexOf(value)] = output;
+      else
+        this.#nodes.push({ opType: "Identity", domain: "", input: [this.#renamed.get(value) ?? value], output: [output], attribute: [] });
+      if (!this.#renamed.has(value) && maker && !taken.has(value)) this.#renamed.set(value, output);
+      taken.add(value);
+      return valueInfo(output, tensor.type);
+    });
   }
 
   /** Without nodes that nothing reads: ONNX Runtime would run them. */
@@ -274,7 +297,7 @@ class ModelWriter implements Emitter {
 }
 
 /** The name of an output inside the model. It cannot clash with an input. */
-export const outputName = (name: string): string => `output ${name}`;
+export const outputName = (name: string): string => `${reservedPrefixes[1]}${name}`;
 
 function attributeProto(name: string, value: OnnxAttribute): AttributeProto {
   if (typeof value === "number") return create(AttributeProtoSchema, { name, type: 2, i: BigInt(value) });

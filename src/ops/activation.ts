@@ -1,7 +1,7 @@
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { size } from "../graph/type.ts";
-import { add, div, mul, sub } from "./arithmetic.ts";
+import { add, div, mul, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { exp, tanh } from "./functions.ts";
 
@@ -11,7 +11,10 @@ type NoAttributes = Record<string, never>;
 
 /** z·Φ and Φ = ½(1 + erf z). */
 const erfGateOp = defineOp<NoAttributes>("erfGate", {
-  type: ([z]) => [z, z],
+  type: ([z]) => {
+    wantFloat(z);
+    return [z, z];
+  },
   saved: 1,
   rowwise: { inputs: 1, when: "fed by rows" },
   // Φ + z·exp(−z²)/√π
@@ -35,7 +38,10 @@ export function geluTanh(x: Tensor): Tensor {
 }
 
 const siluOp = defineOp<NoAttributes>("silu", {
-  type: ([x]) => [x, x],
+  type: ([x]) => {
+    wantFloat(x);
+    return [x, x];
+  },
   saved: 1,
   rowwise: { inputs: 1, when: "fed by rows" },
   vjp: ({ g, outputs: [y, gate] }) => [mul(g, add(gate, mul(y, sub(1, gate))))],

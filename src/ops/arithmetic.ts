@@ -1,3 +1,4 @@
+import { type DType, isFloat } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { scalar, scalarValue } from "../graph/leaves.ts";
 import { type Backward, defineOp, type Op, type OpDefinition, type Simplification } from "../graph/op.ts";
@@ -15,6 +16,11 @@ type NoAttributes = Record<string, never>;
 type Simplify = (a: Tensor, b: Tensor, simplification: Simplification) => Tensor | undefined;
 type Rule = (g: Tensor, a: Tensor, b: Tensor, y: Tensor) => readonly [Tensor, Tensor];
 
+/** Refuses tensors that are not made of floats. */
+export function wantFloat(...types: readonly TensorType[]): void {
+  for (const { dtype } of types) if (!isFloat(dtype)) throw new GraphError(`wants float32 or float64, not ${dtype}; cast it first`);
+}
+
 export function sameDType([a, b]: readonly TensorType[]): TensorType["dtype"] {
   if (a.dtype !== b.dtype) throw new GraphError(`${a.dtype} meets ${b.dtype}; cast one of them`);
   return a.dtype;
@@ -22,9 +28,14 @@ export function sameDType([a, b]: readonly TensorType[]): TensorType["dtype"] {
 
 /** Numbers take the dtype of the tensor they meet. */
 export function operands(a: Operand, b: Operand): [Tensor, Tensor] {
-  if (typeof a !== "number") return [a, typeof b === "number" ? scalar(b, a.dtype) : b];
+  if (typeof a !== "number") return [a, typeof b === "number" ? fitting(b, a.dtype) : b];
   if (typeof b === "number") throw new GraphError(`an op needs at least one tensor, and was given the numbers ${a} and ${b}`);
-  return [scalar(a, b.dtype), b];
+  return [fitting(a, b.dtype), b];
+}
+
+function fitting(value: number, dtype: DType): Tensor {
+  if (!isFloat(dtype) && !Number.isInteger(value)) throw new GraphError(`${value} is no ${dtype}; cast the tensor to float32 first`);
+  return scalar(value, dtype);
 }
 
 function binary(
@@ -36,7 +47,10 @@ function binary(
   scaled?: OpDefinition<NoAttributes>["scaled"],
 ): (a: Operand, b: Operand) => Tensor {
   const op: Op<NoAttributes> = defineOp<NoAttributes>(name, {
-    type: (inputs) => tensorType(sameDType(inputs), broadcastShapes(inputs[0].shape, inputs[1].shape)),
+    type: (inputs) => {
+      if (inputs[0].dtype === "bool") throw new GraphError("booleans have no arithmetic; cast them to a number first");
+      return tensorType(sameDType(inputs), broadcastShapes(inputs[0].shape, inputs[1].shape));
+    },
     vjp({ g, inputs: [a, b], outputs: [y] }: Backward<NoAttributes>) {
       const [da, db] = rule(g, a, b, y);
       return [sumTo(da, a.shape), sumTo(db, b.shape)];
@@ -64,6 +78,7 @@ function simplify(
   sided = false,
 ): Simplify {
   return (a, b, { type }) => {
+    if (!isFloat(type.dtype)) return undefined; // integers wrap around and divide without a rest: that is for the engine to do
     const [x, y] = [fillValue(a), fillValue(b)];
     if (x !== undefined && y !== undefined) return fill(type.dtype, type.shape, compute(x, y));
     if (y === neutral && sameShape(a.shape, type.shape)) return a;
@@ -97,7 +112,7 @@ export const sub: Binary = binary(
 );
 /** A number times a product becomes the product's own scale, also through other factors: (x W) · h · c = (c x W) · h. */
 function sink(x: Tensor, factor: number, usedOnce: (x: Tensor) => boolean): Tensor | undefined {
-  return usedOnce(x) ? x.node.op.scaled?.(x.node.inputs, x.node.attributes, factor, usedOnce) : undefined;
+  return isFloat(x.dtype) && usedOnce(x) ? x.node.op.scaled?.(x.node.inputs, x.node.attributes, factor, usedOnce) : undefined;
 }
 
 const simplifyMul = simplify(
@@ -120,9 +135,9 @@ export const mul: Binary = binary(
     const [x, y] = [scalarValue(a), scalarValue(b)];
     if (y !== undefined) return mul(a, y * factor);
     if (x !== undefined) return mul(x * factor, b);
-    const first = sink(a, factor, usedOnce);
+    const first = a.node.op.name === "mul" ? undefined : sink(a, factor, usedOnce); // one step: a long chain would exhaust the stack
     if (first) return mul(first, b);
-    const second = sink(b, factor, usedOnce);
+    const second = b.node.op.name === "mul" ? undefined : sink(b, factor, usedOnce);
     return second && mul(a, second);
   },
 );

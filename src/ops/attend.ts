@@ -2,9 +2,9 @@ import { GraphError } from "../base/errors.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { mul, sub } from "./arithmetic.ts";
+import { mul, sameDType, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
-import { matmul } from "./products.ts";
+import { lowerProduct, matmul } from "./products.ts";
 import { sum, sumTo } from "./sum.ts";
 
 /** The pattern's shape: a batch of [query, key]. */
@@ -29,6 +29,8 @@ function patternShape([q, k, v, bias]: readonly TensorType[]): TensorType["shape
 
 const attendOp = defineOp<{ scale: number }>("attend", {
   type(inputs) {
+    wantFloat(...inputs);
+    for (const x of inputs) sameDType([inputs[0], x]);
     const shape = patternShape(inputs);
     const [q, , v] = inputs;
     return [tensorType(q.dtype, [...shape.slice(0, -1), v.shape[v.shape.length - 1]]), tensorType(q.dtype, shape)];
@@ -45,8 +47,8 @@ const attendOp = defineOp<{ scale: number }>("attend", {
       bias && sumTo(ds, bias.shape),
     ];
   },
-  onnx(e, [q, k, v, bias], { attributes: { scale } }) {
-    const scores = e.node("FusedMatMul", [q, k], { transB: 1, alpha: { float: scale } }, { domain: "com.microsoft" });
+  onnx(e, [q, k, v, bias], { inputs: [{ dtype }], attributes: { scale } }) {
+    const scores = lowerProduct(e, q, k, dtype, { transposeA: false, transposeB: true, scale });
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
     return [e.node("MatMul", [pattern, v]), pattern];
   },
@@ -60,7 +62,7 @@ const attendOp = defineOp<{ scale: number }>("attend", {
     { inputs: [real(f, "a", "q", "d"), real(f, "a", "k", "d"), real(f, "a", "k", "v")], attributes: { scale: 0.5 }, nonEmpty: ["k", "d"] },
     {
       inputs: [real(f, "a", "b", "q", 2), real(f, "a", "b", "k", 2), real(f, "a", "b", "k", 3), real(f, "q", "k")],
-      attributes: { scale: 0.25 },
+      attributes: { scale: 0.3 },
       nonEmpty: ["k"],
     },
   ],

@@ -1,7 +1,7 @@
 import type { DType } from "../base/arrays.ts";
 import { Dim } from "../graph/dim.ts";
 import { scalarValue } from "../graph/leaves.ts";
-import { defineOp, type Op } from "../graph/op.ts";
+import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { tensorType } from "../graph/type.ts";
 
@@ -17,7 +17,7 @@ export const fill = (dtype: DType, shape: readonly Dim[], value: number): Tensor
 
 /** The number that a tensor holds everywhere, where the graph shows that it does. */
 export function fillValue(x: Tensor): number | undefined {
-  return x.node.op === (fillOp as Op) ? (x.node.attributes as { value: number }).value : scalarValue(x);
+  return x.node.op.name === "fill" ? (x.node.attributes as { value: number }).value : scalarValue(x);
 }
 
 export const zerosLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 0);
@@ -33,3 +33,17 @@ const extentOp = defineOp<{ dtype: DType; size: Dim }>("extent", {
 
 /** The size of an axis as a number that the graph can compute with, also when it is left open. */
 export const extent = (size: Dim, dtype: DType): Tensor => extentOp.one([], { size, dtype });
+
+/** 0, 1, 2 … along an axis whose size may be open. */
+const iotaOp = defineOp<{ size: Dim }>("iota", {
+  type: (_, { size }) => tensorType("int64", [size]),
+  onnx: (e, _, { attributes: { size } }) => {
+    const [zero, one] = [e.scalar("int64", 0), e.scalar("int64", 1)];
+    const end = size.value === undefined ? e.node("Squeeze", [e.dims([size]), e.integers([0])]) : e.scalar("int64", size.value);
+    return e.node("Range", [zero, end, one]);
+  },
+  cost: (_, [y]) => ({ flops: 0, bytes: y.shape[0].times(8) }),
+  examples: () => [{ inputs: [], attributes: { size: Dim.of(5) } }],
+});
+
+export const iota = (size: Dim): Tensor => iotaOp.one([], { size });

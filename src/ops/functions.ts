@@ -1,8 +1,8 @@
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { size } from "../graph/type.ts";
-import { div, mul, neg, sub } from "./arithmetic.ts";
-import { cast, greater } from "./compare.ts";
+import { div, mul, neg, sub, wantFloat } from "./arithmetic.ts";
+import { cast, greater, less } from "./compare.ts";
 import { apart, positive, real } from "./example.ts";
 
 // Functions of one number, element by element. A transcendental function counts as one operation.
@@ -12,7 +12,10 @@ type Rule = (g: Tensor, x: Tensor, y: Tensor) => Tensor;
 
 function unary(name: string, opType: string, rule: Rule, sample = real, float32Only?: string): (x: Tensor) => Tensor {
   const op = defineOp<NoAttributes>(name, {
-    type: ([x]) => x,
+    type: ([x]) => {
+      wantFloat(x);
+      return x;
+    },
     vjp: ({ g, inputs: [x], outputs: [y] }) => [rule(g, x, y)],
     rowwise: { inputs: 1, when: "fed by rows" },
     onnx: (e, [x]) => e.node(opType, [x]),
@@ -31,7 +34,7 @@ export const cos = unary("cos", "Cos", (g, x) => neg(mul(g, sin(x))));
 export const tanh = unary("tanh", "Tanh", (g, _, y) => mul(g, sub(1, mul(y, y))));
 export const sigmoid = unary("sigmoid", "Sigmoid", (g, _, y) => mul(g, mul(y, sub(1, y))));
 export const relu = unary("relu", "Relu", (g, _, y) => mul(g, cast(greater(y, 0), g.dtype)), apart);
-export const abs = unary("abs", "Abs", (g, x) => mul(g, sub(mul(cast(greater(x, 0), g.dtype), 2), 1)), apart);
+export const abs = unary("abs", "Abs", (g, x) => mul(g, sub(cast(greater(x, 0), g.dtype), cast(less(x, 0), g.dtype))), apart);
 /** The Gauss error function; its derivative is 2/√π · exp(−x²). */
 export const erf = unary(
   "erf",

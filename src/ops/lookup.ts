@@ -2,7 +2,7 @@ import { GraphError } from "../base/errors.ts";
 import { Dim, product } from "../graph/dim.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { sameShape, showShape, size, tensorType } from "../graph/type.ts";
+import { byteSize, sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { ids, real } from "./example.ts";
 import { oneHotColumns } from "./one-hot.ts";
 
@@ -19,7 +19,7 @@ const embeddingOp = defineOp<Record<string, never>>("embedding", {
   },
   vjp: ({ g, inputs: [table, indices] }) => [scatterRows(g, indices, table.shape[0]), undefined],
   onnx: (e, [table, indices]) => e.node("Gather", [table, indices], { axis: 0 }),
-  cost: (_, [y]) => ({ flops: 0, bytes: size(y).times(8) }),
+  cost: (_, [y]) => ({ flops: 0, bytes: byteSize(y).times(2) }),
   examples: (f) => [
     { inputs: [real(f, "v", "w"), ids("v", "a", "b")], attributes: {}, nonEmpty: ["v"] },
     { inputs: [real(f, "v", 3), ids("v", "a")], attributes: {}, nonEmpty: ["v"] },

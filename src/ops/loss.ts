@@ -99,10 +99,14 @@ const lessTargets = (probabilities: Tensor, targets: Tensor, smoothing: number):
  * count nothing; if there are no others the loss is 0.
  */
 export function softmaxCrossEntropy(scores: Tensor, targets: Tensor, { ignore, smoothing = 0 }: CrossEntropyOptions = {}): Tensor {
+  if (!(smoothing >= 0 && smoothing < 1))
+    throw new GraphError(`softmaxCrossEntropy: label smoothing is a share from 0 to below 1, not ${smoothing}`);
   if (ignore === undefined) {
     const losses = crossEntropyOp.apply([scores, targets], { smoothing })[0];
     const count = product(targets.shape);
-    return count.value === undefined ? div(sum(losses), extent(count, losses.dtype)) : mul(sum(losses), 1 / count.value);
+    const positions = extent(count, losses.dtype);
+    if (count.value === undefined) return div(sum(losses), where(greater(positions, 0), positions, 1));
+    return mul(sum(losses), 1 / Math.max(1, count.value)); // an empty batch has loss 0, not NaN
   }
   const counted = cast(not(equal(targets, ignore)), scores.dtype); // 1 where the position counts
   const safe = mul(targets, cast(counted, "int32")); // 0 instead of an id that may be outside the vocabulary

@@ -1,9 +1,8 @@
 import type { Dim } from "../graph/dim.ts";
-import { iota } from "../graph/leaves.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "./arithmetic.ts";
 import { lessOrEqual, where } from "./compare.ts";
-import { extent, fill } from "./fill.ts";
+import { extent, fill, iota } from "./fill.ts";
 import { reshape } from "./movement.ts";
 
 /**

@@ -2,7 +2,7 @@ import { GraphError } from "../base/errors.ts";
 import { Dim, type DimLike, sum } from "../graph/dim.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { type AxisRef, axisIndex, sameShape, showShape, size, tensorType } from "../graph/type.ts";
+import { type AxisRef, axisIndex, byteSize, sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { real } from "./example.ts";
 import { fill, fillValue, zerosLike } from "./fill.ts";
 
@@ -69,6 +69,7 @@ const transposeOp = defineOp<{ order: readonly number[] }>("transpose", {
     return [transpose(g, back)];
   },
   simplify([x], { order }) {
+    if (order.every((axis, i) => axis === i)) return x;
     const { op, inputs, attributes } = x.node;
     if (op.name !== "transpose") return undefined;
     const both = order.map((axis) => (attributes.order as readonly number[])[axis]);
@@ -170,9 +171,9 @@ const sliceOp = defineOp<{ axis: number; start: Dim; end: Dim }>("slice", {
     return tensorType(x.dtype, x.shape.with(axis, length.equals(whole) ? whole : length));
   },
   vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [pad(g, axis, start, x.shape[axis].minus(end))],
-  simplify: ([x], _, { type }) => (sameShape(x.shape, type.shape) ? x : undefined),
+  simplify: ([x], { axis, start, end }) => (start.value === 0 && end.equals(x.shape[axis]) ? x : undefined),
   onnx: (e, [x], { attributes: { axis, start, end } }) => e.node("Slice", [x, e.dims([start]), e.dims([end]), e.integers([axis])]),
-  cost: (_, [y]) => ({ flops: 0, bytes: size(y).times(2 * 4) }),
+  cost: (_, [y]) => ({ flops: 0, bytes: byteSize(y).times(2) }),
   examples: (f) => [
     { inputs: [real(f, "a", "b+3")], attributes: { axis: 1, start: Dim.of(1), end: Dim.of("b+1") } },
     { inputs: [real(f, 5, "a")], attributes: { axis: 0, start: Dim.of(0), end: Dim.of(2) } },
@@ -185,9 +186,13 @@ export function slice(x: Tensor, axis: AxisRef, start: DimLike, end: DimLike): T
 }
 
 const padOp = defineOp<{ axis: number; before: Dim; after: Dim }>("pad", {
-  type: ([x], { axis, before, after }) => tensorType(x.dtype, x.shape.with(axis, before.plus(x.shape[axis]).plus(after))),
+  type([x], { axis, before, after }) {
+    for (const { value } of [before, after])
+      if (value !== undefined && value < 0) throw new GraphError(`${value} zeros cannot be added; slice instead`);
+    return tensorType(x.dtype, x.shape.with(axis, before.plus(x.shape[axis]).plus(after)));
+  },
   vjp: ({ g, inputs: [x], attributes: { axis, before } }) => [slice(g, axis, before, before.plus(x.shape[axis]))],
-  simplify: ([x], _, { type }) => (sameShape(x.shape, type.shape) ? x : undefined),
+  simplify: ([x], { before, after }) => (before.value === 0 && after.value === 0 ? x : undefined),
   onnx: (e, [x], { inputs: [{ dtype }], attributes: { axis, before, after } }) =>
     e.node("Pad", [x, e.dims([before, after]), e.scalar(dtype, 0), e.integers([axis])]),
   ...move,

@@ -4,7 +4,7 @@ import type { Emitter, Value } from "../graph/emitter.ts";
 import { type Backward, defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { add, mul, sub } from "./arithmetic.ts";
+import { add, mul, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { reshape } from "./movement.ts";
 import { linear, rowsProduct, sumRows } from "./products.ts";
@@ -25,6 +25,7 @@ function scaledMean(x: Tensor, scale: Tensor | undefined): Tensor {
 }
 
 function checkAffine([x, ...affine]: readonly TensorType[]): void {
+  wantFloat(x);
   if (x.shape.length === 0) throw new GraphError("normalises the last axis, and a scalar has none");
   for (const vector of affine) {
     if (vector.dtype !== x.dtype) throw new GraphError(`${x.dtype} meets ${vector.dtype}; cast one of them`);

@@ -6,7 +6,7 @@ import { scalarValue } from "../graph/leaves.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { mul, sameDType } from "./arithmetic.ts";
+import { mul, sameDType, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { reshape, split } from "./movement.ts";
 import { expand, sumTo } from "./sum.ts";
@@ -37,6 +37,7 @@ const showMatrix = (x: TensorType, transposed: boolean): string => showShape(x.s
 
 const matmulOp: Op<Matmul> = defineOp("matmul", {
   type(inputs, attributes) {
+    wantFloat(...inputs);
     const dtype = sameDType(inputs);
     const { m, n } = sides(inputs, attributes);
     const [a, b] = inputs;
@@ -97,7 +98,7 @@ function withoutScale(inputs: readonly Tensor[]): { inputs: Tensor[]; factor: nu
 }
 
 /** One product of ONNX Runtime: transposed and scaled on the way. Its scale is a float32; others are multiplied afterwards. */
-function lowerProduct(e: Emitter, a: Value, b: Value, dtype: DType, { transposeA, transposeB, scale }: Matmul): Value {
+export function lowerProduct(e: Emitter, a: Value, b: Value, dtype: DType, { transposeA, transposeB, scale }: Matmul): Value {
   const exact = dtype === "float32" || Math.fround(scale) === scale;
   const alpha = exact ? Math.fround(scale) : 1;
   const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: alpha } };
@@ -121,7 +122,9 @@ const lastDim = (type: TensorType): Dim => type.shape[type.shape.length - 1];
 
 const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", {
   type([x, weight, bias], { transposed }) {
+    wantFloat(x, weight, ...(bias ? [bias] : []));
     const dtype = sameDType([x, weight]);
+    if (bias) sameDType([x, bias]);
     if (x.shape.length < 1 || weight.shape.length !== 2) throw new GraphError("wants a tensor, a matrix and perhaps a bias vector");
     const [from, to] = transposed ? [weight.shape[1], weight.shape[0]] : weight.shape;
     if (!lastDim(x).equals(from)) {

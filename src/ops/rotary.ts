@@ -3,13 +3,15 @@ import type { Dim } from "../graph/dim.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, showShape, size } from "../graph/type.ts";
-import { add, mul, neg, sub } from "./arithmetic.ts";
+import { add, mul, neg, sameDType, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { split } from "./movement.ts";
 import { sumTo } from "./sum.ts";
 
 const rotaryOp = defineOp<Record<string, never>>("rotary", {
   type([x, cosines, sines]) {
+    wantFloat(x);
+    for (const angles of [cosines, sines]) sameDType([x, angles]);
     const half = x.shape[x.shape.length - 1]?.dividedBy(2);
     if (!half) throw new GraphError(`rotates pairs, so the last axis of ${showShape(x.shape)} must be even`);
     const halves = [...x.shape.slice(0, -1), half];

@@ -1,7 +1,7 @@
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type AxisRef, axisIndex, size } from "../graph/type.ts";
-import { mul, sub } from "./arithmetic.ts";
+import { mul, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { exp } from "./functions.ts";
 import { sum } from "./sum.ts";
@@ -9,7 +9,10 @@ import { sum } from "./sum.ts";
 type Along = { readonly axis: number };
 
 const softmaxOp = defineOp<Along>("softmax", {
-  type: ([x]) => x,
+  type: ([x]) => {
+    wantFloat(x);
+    return x;
+  },
   vjp: ({ g, outputs: [y], attributes: { axis } }) => [mul(y, sub(g, sum(mul(g, y), { axis, keep: true })))],
   onnx: (e, [x], { attributes: { axis } }) => e.node("Softmax", [x], { axis }),
   cost: ([x]) => ({ flops: size(x).times(5) }),
@@ -20,7 +23,10 @@ const softmaxOp = defineOp<Along>("softmax", {
 });
 
 const logSoftmaxOp = defineOp<Along>("logSoftmax", {
-  type: ([x]) => x,
+  type: ([x]) => {
+    wantFloat(x);
+    return x;
+  },
   vjp: ({ g, outputs: [y], attributes: { axis } }) => [sub(g, mul(exp(y), sum(g, { axis, keep: true })))],
   onnx: (e, [x], { attributes: { axis } }) => e.node("LogSoftmax", [x], { axis }),
   cost: ([x]) => ({ flops: size(x).times(5) }),

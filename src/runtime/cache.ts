@@ -1,8 +1,18 @@
-/** The most recently used values, a bounded number of them; the one not used for longest is released when a new one needs its place. */
+interface Entry<Value> {
+  readonly value: Promise<Value>;
+  users: number;
+  /** No longer in the cache: released by its last user. */
+  retired: boolean;
+}
+
+/**
+ * The most recently used values, a bounded number of them. The one not used for longest is released when a new one needs its
+ * place, but never while somebody uses it: for that long there may be more.
+ */
 export class Cache<Value> {
   readonly #capacity: number;
   readonly #release: (value: Value) => Promise<void>;
-  readonly #values = new Map<string, Promise<Value>>();
+  readonly #entries = new Map<string, Entry<Value>>();
 
   constructor(capacity: number, release: (value: Value) => Promise<void>) {
     this.#capacity = capacity;
@@ -10,30 +20,49 @@ export class Cache<Value> {
   }
 
   get size(): number {
-    return this.#values.size;
+    return this.#entries.size;
   }
 
-  async get(key: string, create: () => Promise<Value>): Promise<Value> {
-    const value = this.#values.get(key) ?? create();
-    this.#values.delete(key); // a Map keeps the order of insertion: put it last
-    this.#values.set(key, value);
+  /** Finds or creates the value, and keeps it alive while `body` uses it. */
+  async use<Result>(key: string, create: () => Promise<Value>, body: (value: Value) => Promise<Result>): Promise<Result> {
+    const entry = this.#entries.get(key) ?? { value: create(), users: 0, retired: false };
+    this.#entries.delete(key); // a Map keeps the order of insertion: put it last
+    this.#entries.set(key, entry);
+    entry.users++;
     try {
-      await value;
-    } catch (error) {
-      if (this.#values.get(key) === value) this.#values.delete(key);
-      throw error;
+      return await body(await this.#ready(key, entry));
+    } finally {
+      entry.users--;
+      if (entry.retired && entry.users === 0) await this.#release(await entry.value);
+      await this.#makeRoom();
     }
-    while (this.#values.size > this.#capacity) {
-      const [oldest, old] = this.#values.entries().next().value as [string, Promise<Value>];
-      this.#values.delete(oldest);
-      await this.#release(await old);
-    }
-    return value;
   }
 
   async clear(): Promise<void> {
-    const values = [...this.#values.values()];
-    this.#values.clear();
-    for (const value of values) await this.#release(await value);
+    for (const key of [...this.#entries.keys()]) await this.#retire(key);
+  }
+
+  async #ready(key: string, entry: Entry<Value>): Promise<Value> {
+    try {
+      return await entry.value;
+    } catch (error) {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      throw error;
+    }
+  }
+
+  async #makeRoom(): Promise<void> {
+    for (const [key, { users }] of [...this.#entries]) {
+      if (this.#entries.size <= this.#capacity) return;
+      if (users === 0) await this.#retire(key);
+    }
+  }
+
+  async #retire(key: string): Promise<void> {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    entry.retired = true;
+    if (entry.users === 0) await this.#release(await entry.value);
   }
 }

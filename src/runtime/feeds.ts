@@ -1,4 +1,4 @@
-import type { HostArray } from "../base/arrays.ts";
+import { type HostArray, isArrayOf } from "../base/arrays.ts";
 import { FeedError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { solveSymbols } from "../graph/solve.ts";
@@ -16,11 +16,11 @@ export function bindFeeds(types: ReadonlyMap<string, TensorType>, feeds: Arrays,
     if (!feeds[name]) throw new FeedError(`the input "${name}" (${showType(type)}) is missing`);
     checkKind(name, type, feeds[name]);
   }
-  const sizes: Record<string, number> = { ...bound };
-  const source: Record<string, string> = {};
-  for (const { symbol, input, axis, rest } of solveSymbols(types)) {
+  const sizes: Record<string, number> = Object.assign(Object.create(null), bound);
+  const source: Record<string, string> = Object.create(null);
+  for (const { symbol, input, axis, rest, factor } of solveSymbols(types)) {
     if (sizes[symbol] !== undefined) continue;
-    sizes[symbol] = feeds[input].shape[axis] - (rest.bind(sizes).value as number);
+    sizes[symbol] = Math.floor((feeds[input].shape[axis] - (rest.bind(sizes).value as number)) / factor);
     source[symbol] = input;
     if (sizes[symbol] < 0) {
       const found = `${feeds[input].shape[axis]} for ${types.get(input)?.shape[axis]}`;
@@ -48,6 +48,11 @@ function mismatch(name: string, type: TensorType, fed: HostArray, axis: number, 
 }
 
 function checkKind(name: string, type: TensorType, fed: HostArray): void {
+  if (!Array.isArray(fed.shape) || !isArrayOf(fed.data, fed.dtype)) {
+    throw new FeedError(
+      `the input "${name}" says that it is ${fed.dtype}, but its data is ${fed.data?.constructor?.name ?? "missing"}; make it with array("${type.dtype}", …)`,
+    );
+  }
   if (fed.dtype !== type.dtype) throw new FeedError(`the input "${name}" is ${fed.dtype}, but ${showType(type)} is wanted`);
   if (fed.shape.length !== type.shape.length) {
     throw new FeedError(

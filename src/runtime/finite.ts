@@ -3,33 +3,46 @@ import { NonFiniteError } from "../base/errors.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { showType } from "../graph/type.ts";
-import { emitOnnx, outputName } from "../onnx/emit.ts";
-import type { Arrays, Engine } from "./session.ts";
+import { type EmitOptions, emitOnnx, outputName } from "../onnx/emit.ts";
+import type { Arrays, Engine, SessionOptions } from "./session.ts";
 
 /** The position of the first NaN or infinity, or -1. */
-export function firstNonFinite(x: HostArray): number {
+function firstNonFinite(x: HostArray): number {
   if (!isFloat(x.dtype)) return -1;
   return (x.data as Float32Array).findIndex((value) => !Number.isFinite(value));
 }
 
 /** Throws when an output is NaN or infinite, and says where in the graph that began. */
-export async function refuseNonFinite(graph: Graph, outputs: Arrays, feeds: Arrays, engine: Engine): Promise<void> {
+export async function refuseNonFinite(
+  graph: Graph,
+  outputs: Arrays,
+  feeds: Arrays,
+  engine: Engine,
+  emit: EmitOptions,
+  options: SessionOptions,
+): Promise<void> {
   const bad = Object.entries(outputs).find(([, x]) => firstNonFinite(x) >= 0);
   if (!bad) return;
-  const [model, x] = bad;
-  const name = model.slice(outputName("").length);
-  const origin = await whereNonFinite(graph, feeds, engine);
+  const [name, x] = bad;
+  const origin = await whereNonFinite(graph, feeds, engine, emit, options);
   throw new NonFiniteError(`the output "${name}" has ${x.data[firstNonFinite(x)]}${origin ? `; it first appeared ${origin}` : ""}`);
 }
 
-/** Runs the graph again with every tensor as an output, and names the first that is not finite. */
-export async function whereNonFinite(graph: Graph, feeds: Arrays, engine: Engine): Promise<string | undefined> {
+/** Runs the graph again with every computed tensor as an output, and names the first that is not finite. */
+async function whereNonFinite(
+  graph: Graph,
+  feeds: Arrays,
+  engine: Engine,
+  emit: EmitOptions,
+  { folder }: SessionOptions,
+): Promise<string | undefined> {
   for (const [name, x] of Object.entries(feeds)) {
     if (firstNonFinite(x) >= 0) return `in what was fed as "${name}"`;
   }
-  const tensors = graphNodes(graph).flatMap((node) => node.outputs.filter((y) => isFloat(y.dtype)));
+  const computed = graphNodes(graph).filter(({ op }) => op.name !== "constant" && op.name !== "fill"); // a mask may hold −∞ on purpose
+  const tensors = computed.flatMap((node) => node.outputs.filter((y) => isFloat(y.dtype)));
   const outputs = new Map(tensors.map((x, i): [string, Tensor] => [`${i}`, x]));
-  const session = await engine.createSession(emitOnnx({ ...graph, outputs }));
+  const session = await engine.createSession(emitOnnx({ ...graph, outputs }, emit), { folder });
   try {
     const values = await session.run(feeds, [...outputs.keys()].map(outputName));
     for (const [name, { node, type }] of outputs) {

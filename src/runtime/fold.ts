@@ -1,8 +1,8 @@
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import { Dim } from "../graph/dim.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { constant, constantOp, inputOp, parameterOp } from "../graph/leaves.ts";
-import type { Attribute, Op } from "../graph/op.ts";
+import { constant } from "../graph/leaves.ts";
+import type { Attribute } from "../graph/op.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { byteSize, concreteShape } from "../graph/type.ts";
 import { emitOnnx, outputName } from "../onnx/emit.ts";
@@ -19,7 +19,7 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
   const fixed = new Set<Node>();
   const wanted = new Map<string, Tensor>();
   const nodes = graphNodes(graph);
-  const foldable = (x: Tensor) => fixed.has(x.node) && x.node.op !== (constantOp as Op);
+  const foldable = (x: Tensor) => fixed.has(x.node) && x.node.op.name !== "constant";
   for (const node of nodes) {
     if (isFixed(node, fixed)) fixed.add(node);
     else for (const x of node.inputs) if (foldable(x)) wanted.set(`${wanted.size}`, x);
@@ -29,10 +29,12 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
     const unique = new Map([...new Set(wanted.values())].map((x, i) => [`${i}`, x]));
     const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs: unique };
     const session = await engine.createSession(emitOnnx(part), { threads: 1 });
-    const names = [...unique.keys()].map(outputName);
-    const values = await session.run({}, names);
-    await session.release();
-    for (const [name, x] of unique) results.set(x, constant(values[outputName(name)]));
+    try {
+      const values = await session.run({}, [...unique.keys()].map(outputName));
+      for (const [name, x] of unique) results.set(x, constant(values[outputName(name)]));
+    } finally {
+      await session.release();
+    }
   }
   if (results.size === 0) return graph;
   return rewrite(graph, (node, inputs) => {
@@ -43,7 +45,7 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
 
 /** Whether a node's value is known before anything is fed: no input, no open size, and not too large. */
 function isFixed(node: Node, fixed: ReadonlySet<Node>): boolean {
-  if (node.op === (inputOp as Op) || node.op === (parameterOp as Op) || hasOpenSize(node.attributes)) return false;
+  if (node.op.name === "input" || node.op.name === "parameter" || hasOpenSize(node.attributes)) return false;
   const small = (y: Tensor) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest;
   return node.inputs.every((x) => fixed.has(x.node)) && node.outputs.every(small);
 }

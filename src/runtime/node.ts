@@ -24,7 +24,7 @@ async function load(): Promise<Ort> {
   loading ??= import("onnxruntime-node").then(
     (module) => (module as { default?: Ort }).default ?? module,
     (error) => {
-      const cure = "npm install onnxruntime-node --onnxruntime-node-install=skip";
+      const cure = "npm install onnxruntime-node --ignore-scripts";
       throw new EngineError(`onnxruntime-node could not be loaded (${message(error)}); install it with: ${cure}`, { cause: error });
     },
   );
@@ -63,12 +63,12 @@ class NodeSession implements Session {
   async run(feeds: Arrays, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
     const session = this.#session;
     if (!session) throw new EngineError("this session was released and cannot run again; create another");
-    const ortFeeds: Record<string, OrtTensor> = {};
-    for (const name in feeds) ortFeeds[name] = this.#wrap(feeds[name]);
-    const fetches: Record<string, OrtTensor | null> = {};
-    for (const name of outputs) fetches[name] = into[name] ? this.#wrap(into[name]) : null;
-    const inPlace = session.outputNames[0] === sequenceName && outputs.every((name) => into[name]);
     try {
+      const ortFeeds: Record<string, OrtTensor> = {};
+      for (const name in feeds) ortFeeds[name] = this.#wrap(feeds[name]);
+      const fetches: Record<string, OrtTensor | null> = {};
+      for (const name of outputs) fetches[name] = into[name] ? this.#wrap(into[name]) : null;
+      const inPlace = session.outputNames[0] === sequenceName && outputs.every((name) => into[name]);
       if (inPlace && (await runInPlace(session, ortFeeds, fetches, into[outputs[0]]))) return into as Record<string, HostArray>;
       const results = await session.run(ortFeeds, fetches);
       return Object.fromEntries(outputs.map((name) => [name, into[name] ?? unwrap(results[name] as OrtTensor)]));
@@ -112,7 +112,7 @@ async function runInPlace(
   try {
     await session.run(feeds, { [sequenceName]: null, ...fetches });
   } catch (error) {
-    if (!message(error).startsWith("Non tensor type")) throw error;
+    if (!message(error).startsWith("Non tensor type")) return false; // whatever it is, an ordinary run will say so
   }
   return !Object.is(first.data[0], untouched);
 }

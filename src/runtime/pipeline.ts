@@ -1,0 +1,50 @@
+import { GraphError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import { grad } from "../gradients/grad.ts";
+import { cleanUp } from "../graph/cleanup.ts";
+import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "../graph/graph.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { flattenRows } from "../ops/flatten.ts";
+import { foldConstants } from "./fold.ts";
+import type { Engine } from "./session.ts";
+
+export interface PipelineOptions extends GraphOptions {
+  /** The outputs to compute, with the taps; all of them if left out. A training step has no use for a model's scores. */
+  readonly outputs?: readonly string[];
+  /** An output, a scalar, whose gradients with respect to all parameters are computed too. */
+  readonly gradientOf?: string;
+  /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
+  readonly unused?: "error" | "zero";
+}
+
+/** The name of a parameter's gradient among the outputs. */
+export const gradientName = (parameter: string): string => `gradient of ${parameter}`;
+
+/** From a function to the graph that runs: built, differentiated, cleaned up, flattened, folded. */
+export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine): Promise<Graph> {
+  const whole = withGradients(chosen(buildGraph(fn, options), options), options);
+  return foldConstants(cleanUp(flattenRows(cleanUp(whole))), engine);
+}
+
+/** Only the outputs that are wanted. */
+function chosen(graph: Graph, { outputs, taps = [] }: PipelineOptions): Graph {
+  if (!outputs) return graph;
+  for (const name of outputs) {
+    if (!graph.outputs.has(name)) throw new GraphError(`there is no output called "${name}"${suggest(name, graph.outputs.keys())}`);
+  }
+  return { ...graph, outputs: new Map([...graph.outputs].filter(([name]) => outputs.includes(name) || taps.includes(name))) };
+}
+
+function withGradients(graph: Graph, { gradientOf, unused }: PipelineOptions): Graph {
+  if (gradientOf === undefined) return graph;
+  const loss = graph.outputs.get(gradientOf);
+  if (!loss) throw new GraphError(`there is no output called "${gradientOf}" to differentiate${suggest(gradientOf, graph.outputs.keys())}`);
+  const gradients = grad(loss, [...graph.parameters.values()], { unused });
+  const named = [...graph.parameters.keys()].map((name, i): [string, Tensor] => [gradientName(name), withoutViews(gradients[i])]);
+  return { ...graph, outputs: new Map([[gradientOf, loss], ...graph.outputs, ...named]) }; // the loss first
+}
+
+/** A gradient goes to a flat buffer, so its shape does not matter and a reshape at its end is left out. */
+function withoutViews(x: Tensor): Tensor {
+  return x.node.op.name === "reshape" ? withoutViews(x.node.inputs[0]) : x;
+}

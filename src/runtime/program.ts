@@ -1,0 +1,112 @@
+import { elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
+import type { Chance } from "../base/chance.ts";
+import { FeedError } from "../base/errors.ts";
+import type { Graph } from "../graph/graph.ts";
+import { leafName } from "../graph/leaves.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { concreteShape, size } from "../graph/type.ts";
+import { outputName } from "../onnx/emit.ts";
+import { bindFeeds, type Sizes } from "./feeds.ts";
+import { gradientName } from "./pipeline.ts";
+import type { Arrays, Session } from "./session.ts";
+
+export interface RunOptions {
+  /** The numbers of the parameters, read in place. */
+  readonly weights?: ParameterBuffer;
+  /** Filled with the gradients. */
+  readonly gradients?: ParameterBuffer;
+  /** Where random bytes come from, for a function with dropout: another one for each step. */
+  readonly chance?: Chance;
+}
+
+/** A graph and the session that runs it: turns buffers into feeds, and outputs into results. */
+export class Program {
+  readonly graph: Graph;
+  readonly session: Session;
+  readonly #differentiates: boolean;
+  readonly #outputs: readonly string[];
+  readonly #visible: readonly string[];
+  /** What was made of a buffer before: checking and naming every parameter again would cost more than a small run. */
+  readonly #weightFeeds = new WeakMap<ParameterBuffer, Arrays>();
+  readonly #gradientPlaces = new WeakMap<ParameterBuffer, Arrays>();
+
+  constructor(graph: Graph, session: Session, differentiates: boolean) {
+    this.graph = graph;
+    this.session = session;
+    this.#differentiates = differentiates;
+    const hidden = new Set(differentiates ? [...graph.parameters.keys()].map(gradientName) : []);
+    this.#visible = [...graph.outputs.keys()].filter((name) => !hidden.has(name));
+    this.#outputs = [...graph.outputs.keys()].map(outputName);
+  }
+
+  /** All that the session wants to be fed. */
+  feeds(own: Arrays, sizes: Sizes, { weights, chance }: RunOptions, baked: boolean): Arrays {
+    const parameters = baked ? {} : this.#feedWeights(weights);
+    return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance) } : { ...parameters, ...own };
+  }
+
+  async run(feeds: Arrays, { gradients }: RunOptions): Promise<Record<string, HostArray>> {
+    const into = this.#differentiates ? { ...this.#placesFor(gradients), ...this.#newPlaces() } : undefined;
+    const results = await this.session.run(feeds, this.#outputs, into);
+    return Object.fromEntries(this.#visible.map((name) => [name, results[outputName(name)]]));
+  }
+
+  #feedWeights(weights: ParameterBuffer | undefined): Arrays {
+    const before = weights && this.#weightFeeds.get(weights);
+    if (before) return before;
+    const feeds: Record<string, HostArray> = {};
+    for (const [name, tensor] of this.graph.parameters) {
+      if (!weights) throw new FeedError(`this function has parameters ("${name}", …), but no weights were given; pass them as { weights }`);
+      feeds[name] = weights.view(name);
+      bindFeeds(new Map([[name, tensor.type]]), { [name]: feeds[name] });
+    }
+    if (weights) this.#weightFeeds.set(weights, feeds);
+    return feeds;
+  }
+
+  /** The views of a gradient buffer, each in the shape in which its gradient comes. */
+  #placesFor(gradients: ParameterBuffer | undefined): Arrays {
+    if (!gradients) throw new FeedError("gradients are computed, but there is no buffer for them; give one as { gradients }");
+    const before = this.#gradientPlaces.get(gradients);
+    if (before) return before;
+    const places: Record<string, HostArray> = {};
+    for (const [name, parameter] of this.graph.parameters) {
+      const view = gradients.view(name);
+      if (!size(parameter.type).equals(view.data.length) || view.dtype !== parameter.dtype) {
+        throw new FeedError(
+          `the gradient buffer has ${view.dtype}[${view.shape}] for "${name}", which is ${parameter.dtype}[${parameter.shape}]`,
+        );
+      }
+      const shape = concreteShape((this.graph.outputs.get(gradientName(name)) as Tensor).type);
+      places[outputName(gradientName(name))] = { ...view, ...(shape && { shape }) };
+    }
+    this.#gradientPlaces.set(gradients, places);
+    return places;
+  }
+
+  /** New arrays for the outputs whose sizes are known, so that the engine can write into them. */
+  #newPlaces(): Arrays {
+    const places: Record<string, HostArray> = {};
+    for (const name of this.#visible) {
+      const { type } = this.graph.outputs.get(name) as Tensor;
+      const shape = concreteShape(type);
+      if (shape) places[outputName(name)] = { dtype: type.dtype, shape, data: emptyArray(type.dtype, elementCount(shape)) };
+    }
+    return places;
+  }
+
+  /** New random bytes for every place that wants them, each from its own name. */
+  #drawNoise(sizes: Sizes, chance: Chance | undefined): Arrays {
+    if (!chance)
+      throw new FeedError(
+        "this function draws random bytes (dropout), but no chance was given; pass one as { chance }, another for each step",
+      );
+    const drawn: Record<string, HostArray> = {};
+    for (const [name, tensor] of this.graph.noise) {
+      const shape = tensor.shape.map((dim) => dim.bind(sizes).value as number);
+      drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(new Uint8Array(elementCount(shape))) };
+    }
+    return drawn;
+  }
+}
