@@ -1,21 +1,25 @@
-// The public list, in the order of the way: numbers, graphs, ops, gradients, models that run.
+// The public list, in the order of the way: numbers, graphs, ops, gradients, what runs, models, training.
 export { array, type DType, type HostArray, type TypedArray } from "./base/arrays.ts";
 export { type Chance, chance } from "./base/chance.ts";
 export { ConfigError, EngineError, FeedError, GraphError, NonFiniteError, QkvError } from "./base/errors.ts";
-export { grad } from "./gradients/grad.ts";
+export { type GradOptions, grad } from "./gradients/grad.ts";
+export { graphCost, nodeCost } from "./graph/cost.ts";
 export { Dim, type DimLike } from "./graph/dim.ts";
-export { buildGraph, type Graph, type TensorFunction, tensorFunction } from "./graph/graph.ts";
+export type { Emitter, Value } from "./graph/emitter.ts";
+export { buildGraph, type Graph, type GraphOptions, graphNodes, type TensorFunction, tensorFunction } from "./graph/graph.ts";
 export { constant, type Initialiser, normal, ones, scalar, uniform, zeros } from "./graph/leaves.ts";
-export { defineOp } from "./graph/op.ts";
-export { ParameterBuffer, type ParameterLayout } from "./graph/parameters.ts";
+export { type Cost, defineOp, type Example, type OpDefinition } from "./graph/op.ts";
+export { ParameterBuffer, type ParameterEntry, type ParameterLayout } from "./graph/parameters.ts";
 export { printGraph } from "./graph/print.ts";
 export { layer, type Scope } from "./graph/scope.ts";
 export type { Tensor } from "./graph/tensor.ts";
-export { bool, float32, float64, int32, int64, type TensorType, uint8 } from "./graph/type.ts";
-export { emitOnnx } from "./onnx/emit.ts";
+export { bool, float32, float64, int32, int64, size, type TensorType, uint8 } from "./graph/type.ts";
+export * from "./models/index.ts";
+export { type EmitOptions, emitOnnx, type WeightSource } from "./onnx/emit.ts";
 export * from "./ops/index.ts";
 export { type CompiledFunction, type CompileOptions, compile, parametersOf } from "./runtime/compile.ts";
 export { nodeEngine } from "./runtime/node.ts";
+export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
 export { AdamW, type AdamWOptions } from "./training/adamw.ts";
 export { initialise } from "./weights/initialise.ts";

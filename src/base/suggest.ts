@@ -1,7 +1,7 @@
 /** `; did you mean "time"?` when one of the known names is close to the given one, else nothing. */
 export function suggest(given: string, known: Iterable<string>): string {
   let best = "";
-  let bestDistance = Math.max(1, Math.floor(given.length / 3)) + 1;
+  let bestDistance = Math.min(given.length, Math.max(1, Math.floor(given.length / 3)) + 1);
   for (const name of known) {
     const distance = editDistance(given, name);
     if (distance < bestDistance) [best, bestDistance] = [name, distance];

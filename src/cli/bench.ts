@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { benchTrain, type TrainingBench, workloads } from "../bench/train.ts";
 
 function wholeNumber(text: string): number {
@@ -13,21 +13,22 @@ interface Options {
   readonly only?: string;
 }
 
-const train = new Command("train")
-  .description("whole training steps of two small GPTs (forward, backward, AdamW with clipping), beside the best MatMul of the same engine")
+export const bench = new Command("bench")
+  .description("speed on this machine, as ratios to what the same engine can do at best")
+  .addArgument(
+    new Argument("[name]", "train: whole training steps (forward, backward, AdamW with clipping), beside the best MatMul")
+      .choices(["train"])
+      .default("train"),
+  )
   .option("--threads <n>", "threads of the engine", wholeNumber, 2)
-  .addOption(new Option("--only <name>", "one workload").choices(workloads.map(({ name }) => name)))
+  .addOption(new Option("--only <workload>", "one workload").choices(workloads.map(({ name }) => name)))
   .option("--json", "print one line of JSON and nothing else")
-  .action(async ({ threads, json, only }: Options) => {
+  .action(async (_: string, { threads, json, only }: Options) => {
     const chosen = workloads.filter(({ name }) => only === undefined || name === only);
     if (!json) console.error("measuring; a quiet machine gives the best figures …");
     const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen);
     console.log(json ? JSON.stringify(result) : report(result, threads));
   });
-
-export const bench = new Command("bench")
-  .description("speed on this machine, as ratios to what the same engine can do at best")
-  .addCommand(train, { isDefault: true });
 
 function report({ matmul, workloads: results }: TrainingBench, threads: number): string {
   const lines = results.map((w) => {

@@ -14,7 +14,10 @@ const program = new Command("qkv")
 /** 0 done, 1 failed, 2 wrong usage. Commander prints its own sentence; everything else is one sentence here, never a stack trace. */
 function exitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  console.error(error instanceof QkvError ? `${error.name}: ${error.message}` : error);
+  const known = error instanceof QkvError;
+  const text = error instanceof Error ? error.message : String(error);
+  console.error(known ? `${error.name}: ${text}` : `unexpected, and a mistake in qkv: ${text}`);
+  if (!known && process.env.QKV_TRACE) console.error(error);
   return 1;
 }
 

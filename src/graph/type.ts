@@ -34,8 +34,6 @@ export const showType = (type: TensorType): string => `${type.dtype}${showShape(
 export const size = (type: TensorType): Dim => product(type.shape);
 export const byteSize = (type: TensorType): Dim => size(type).times(bytesPerElement(type.dtype));
 export const sameShape = (a: readonly Dim[], b: readonly Dim[]): boolean => a.length === b.length && a.every((dim, i) => dim.equals(b[i]));
-export const sameType = (a: TensorType, b: TensorType): boolean => a.dtype === b.dtype && sameShape(a.shape, b.shape);
-
 /** The shape as numbers, when no symbol is left open. */
 export function concreteShape(type: TensorType): number[] | undefined {
   const numbers = type.shape.map((dim) => dim.value);

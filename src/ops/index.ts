@@ -1,18 +1,17 @@
-// All ops, in the order in which they build on each other.
-
+// All ops that people call.
 export { gelu, geluTanh, silu } from "./activation.ts";
 export { add, div, mul, neg, type Operand, square, sub } from "./arithmetic.ts";
 export { attend } from "./attend.ts";
 export { and, cast, equal, greater, greaterOrEqual, less, lessOrEqual, not, or, where } from "./compare.ts";
 export { dropout } from "./dropout.ts";
-export * from "./fill.ts";
+export { fill, iota, onesLike, zerosLike } from "./fill.ts";
 export { abs, cos, erf, exp, log, relu, sigmoid, sin, sqrt, tanh } from "./functions.ts";
-export { embedding, scatterRows } from "./lookup.ts";
+export { embedding } from "./lookup.ts";
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./loss.ts";
-export { causalMask, masked } from "./mask.ts";
+export { causalMask, lowest, masked } from "./mask.ts";
 export { concat, pad, reshape, slice, split, transpose } from "./movement.ts";
 export { layerNorm, rmsNorm } from "./normalise.ts";
-export { linear, type MatmulOptions, matmul, rowsProduct } from "./products.ts";
+export { linear, type MatmulOptions, matmul } from "./products.ts";
 export { argmax, max, mean } from "./reduce.ts";
 export { rotary } from "./rotary.ts";
 export { logSoftmax, softmax } from "./softmax.ts";

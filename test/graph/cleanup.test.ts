@@ -1,14 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { HostArray } from "../../src/base/arrays.ts";
+import { array, type HostArray } from "../../src/base/arrays.ts";
 import { finiteDifference, gradientGap } from "../../src/gradients/finite-difference.ts";
 import { grad } from "../../src/gradients/grad.ts";
 import { cleanUp } from "../../src/graph/cleanup.ts";
 import { buildGraph, type Graph, graphNodes, tensorFunction } from "../../src/graph/graph.ts";
+import { constant } from "../../src/graph/leaves.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
-import { float64 } from "../../src/graph/type.ts";
+import { float64, int32, uint8 } from "../../src/graph/type.ts";
 import { emitOnnx, outputName } from "../../src/onnx/emit.ts";
 import { fill } from "../../src/ops/fill.ts";
+import { flattenRows } from "../../src/ops/flatten.ts";
 import {
   add,
   concat,
@@ -36,6 +38,7 @@ import {
   tanh,
   transpose,
 } from "../../src/ops/index.ts";
+import { compile } from "../../src/runtime/compile.ts";
 import { foldConstants } from "../../src/runtime/fold.ts";
 import { nodeEngine } from "../../src/runtime/node.ts";
 import { random } from "../support/samples.ts";
@@ -127,7 +130,7 @@ describe("random graphs", () => {
       fc.asyncProperty(program, async ({ rows, columns, steps: list }) => {
         const graph = buildGraph(randomFunction(rows, columns, list));
         const clean = cleanUp(graph);
-        const folded = await foldConstants(clean, nodeEngine);
+        const folded = await foldConstants(cleanUp(flattenRows(clean)), nodeEngine);
         const feeds = feedsFor(rows, columns);
         const [before, after] = [await evaluate(graph, feeds), await evaluate(folded, feeds)];
         for (const name of Object.keys(before.values)) {
@@ -143,6 +146,73 @@ describe("random graphs", () => {
 });
 
 describe("cleaning up", () => {
+  const evaluated = async (
+    build: Parameters<typeof tensorFunction>[1],
+    inputs: Parameters<typeof tensorFunction>[0],
+    feeds: Record<string, HostArray>,
+  ) => {
+    const graph = buildGraph(tensorFunction(inputs, build));
+    const clean = await foldConstants(cleanUp(flattenRows(cleanUp(graph))), nodeEngine);
+    const [before, after] = [await evaluate(graph, feeds), await evaluate(clean, feeds)];
+    expect(after.values).toEqual(before.values);
+    return { clean, shape: clean.outputs.get("y")?.shape.map((dim) => dim.value), values: after.values.y };
+  };
+
+  it("does not take a constant [[[2]]] for a number: it adds axes", async () => {
+    const two = constant(array("float64", [[[2]]]));
+    const feeds = {
+      a: array("float64", [
+        [1, 2],
+        [3, 4],
+      ]),
+    };
+    const { shape } = await evaluated((_, { a }) => ({ y: mul(matmul(a, a), two) }), { a: float64([2, 2]) }, feeds);
+    expect(shape).toEqual([1, 2, 2]);
+  });
+
+  it("leaves the arithmetic of integers to the engine", async () => {
+    const x = { x: array("int32", [7]) };
+    const half = await evaluated((_, { x: seven }) => ({ y: mul(div(add(mul(seven, 0), 7), 2), 2) }), { x: int32([1]) }, x);
+    expect([...half.values]).toEqual([6]); // 7/2 is 3
+    const bytes = await evaluated((_, { x: b }) => ({ y: div(add(b, 100), 2) }), { x: uint8([1]) }, { x: array("uint8", [200]) });
+    expect([...bytes.values]).toEqual([22]); // 300 is 44
+  });
+
+  it("tells 0 from −0", async () => {
+    const sides = [array("float64", [0]), array("float64", [-0])].map(constant);
+    const { values } = await evaluated(
+      (_, { x }) => ({
+        y: concat(
+          sides.map((zero) => div(x, zero)),
+          0,
+        ),
+      }),
+      { x: float64([1]) },
+      { x: array("float64", [1]) },
+    );
+    expect([...values]).toEqual([Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]);
+  });
+
+  it("does not compute a product twice to scale one of them", () => {
+    const fn = tensorFunction({ a: float64([2, 2]) }, (_, { a }) => ({ y: mul(matmul(a, a), 2), z: matmul(a, a) }));
+    expect(graphNodes(cleanUp(buildGraph(fn))).filter(({ op }) => op.name === "matmul")).toHaveLength(1);
+  });
+
+  it("moves a slice that is as long as the axis, but not the same", async () => {
+    const fn = tensorFunction({ x: float64(["n"]), y: float64(["n+1"]) }, (_, { y }) => ({ y: slice(y, 0, 1, "n+1") }));
+    const { y } = await compile(fn, { symbols: "open" }).run({ x: array("float64", [0, 0]), y: array("float64", [1, 2, 3]) });
+    expect([...y.data]).toEqual([2, 3]);
+  });
+
+  it("survives a chain of thousands of factors", () => {
+    const fn = tensorFunction({ x: float64([1]), h: float64([1]) }, (_, { x, h }) => {
+      let y = exp(x);
+      for (let i = 0; i < 20_000; i++) y = mul(y, h);
+      return { y: mul(y, 2) };
+    });
+    expect(graphNodes(cleanUp(buildGraph(fn))).length).toBeGreaterThan(20_000);
+  });
+
   it("computes nothing twice and nothing that no output needs", () => {
     const fn = tensorFunction({ x: float64([3]) }, (_, { x }) => {
       exp(sin(x)); // unused

@@ -34,6 +34,11 @@ describe("a dimension", () => {
     expect(`${Dim.of("batch").times(Dim.named("time", 3))}`).toBe("3*batch");
   });
 
+  it("keeps the name of a sum or product when a part is 0 or 1", () => {
+    const [past, time] = [Dim.named("past", 0), Dim.named("time", 1)];
+    expect([`${past.plus(time)}`, `${time.times(Dim.named("batch", 3))}`]).toEqual(["past+time=1", "time*batch=3"]);
+  });
+
   it("divides only without remainder", () => {
     expect(Dim.of("6*width").dividedBy(3)?.expression).toBe("2*width");
     expect(Dim.of(7).dividedBy(2)).toBeUndefined();

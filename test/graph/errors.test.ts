@@ -13,13 +13,17 @@ import {
   argmax,
   cast,
   embedding,
+  equal,
+  exp,
   linear,
   log,
   matmul,
   mean,
   mul,
+  pad,
   reshape,
   softmax,
+  softmaxCrossEntropy,
   split,
   sum,
   transpose,
@@ -110,6 +114,60 @@ describe("building a graph", () => {
   });
 });
 
+describe("names and kinds", () => {
+  it.each<[string, () => unknown, string]>([
+    [
+      "an input and a parameter",
+      () => buildGraph(tensorFunction({ w: float32([1]) }, (p, { w }) => ({ y: add(w, p.param("w", [1])) }))),
+      'an input and a parameter are both called "w"; rename one of them',
+    ],
+    [
+      "a name used inside",
+      () => buildGraph(tensorFunction({ "output y": float32([1]) }, (_, inputs) => ({ y: inputs["output y"] }))),
+      'an input cannot be called "output y": names that start with "output " are used inside',
+    ],
+    [
+      "an output like a gradient",
+      () => buildGraph(tensorFunction({ x: float32([1]) }, (_, { x: y }) => ({ "gradient of w": y }))),
+      'an output cannot be called "gradient of w": names that start with "gradient of " are used inside',
+    ],
+    ["no name", () => build((p) => p.param("", [2])), 'a parameter cannot be called ""; give it another name'],
+    ["a dangerous name", () => build((p) => p.param("__proto__", [2])), 'a parameter cannot be called "__proto__"; give it another name'],
+    ["no output", () => buildGraph(tensorFunction({}, () => ({}))), "a function needs at least one output"],
+    [
+      "an output that is none",
+      () => buildGraph(tensorFunction({}, () => ({ y: undefined as unknown as Tensor }))),
+      'the output "y" is not a tensor but missing',
+    ],
+    ["a fraction for integers", () => mul(ids, 0.5), "0.5 is no int32; cast the tensor to float32 first"],
+    ["functions of integers", () => exp(ids), "exp(int32[batch, time]): wants float32 or float64, not int32; cast it first"],
+    [
+      "arithmetic of booleans",
+      () => add(equal(ids, 1), equal(ids, 2)),
+      "add(bool[batch, time], bool[batch, time]): booleans have no arithmetic; cast them to a number first",
+    ],
+    ["a negative pad", () => pad(x, 0, -1, 1), "pad(float32[batch, time, 64]): -1 zeros cannot be added; slice instead"],
+    [
+      "smoothing above 1",
+      () => softmaxCrossEntropy(x, ids, { smoothing: 7 }),
+      "softmaxCrossEntropy: label smoothing is a share from 0 to below 1, not 7",
+    ],
+    ["ragged rows", () => array("float32", [[1, 2], [3]]), "the rows of an array must be alike: one has the shape [2] and another [1]"],
+    ["half an int64", () => array("int64", [0.5]), "0.5 is not a whole number, as int64 wants"],
+    ["a negative shape", () => array("float32", new Float32Array(2), [-1, -2]), "a shape is made of whole numbers from 0 on, not [-1, -2]"],
+  ])("refuses %s", (_, make, message) => {
+    expect(make).toThrow(message);
+  });
+
+  it("says where a shared parameter is misused, not where it was declared", () => {
+    const head = layer((_, table: Tensor, y: Tensor) => matmul(y, table));
+    const fn = tensorFunction({ y: float32([2, 3]) }, (p, { y }) => ({
+      z: head(p.at("head"), p.at("embedding").at("a-long-place").param("table", [5, 7]), y),
+    }));
+    expect(() => buildGraph(fn)).toThrow(/^at head: matmul/);
+  });
+});
+
 describe("differentiating", () => {
   const w = input("w", float32([3]));
   it.each<[string, () => unknown, string]>([
@@ -152,6 +210,12 @@ describe("feeding", () => {
   const b = array("float32", new Float32Array(6), [3, 2]);
 
   it.each<[string, Record<string, unknown>, string]>([
+    ["an input that is undefined", { a, b: undefined }, 'the input "b" (float32[time, 2]) is missing'],
+    [
+      "data of another kind than it says",
+      { a, b: { dtype: "float32", shape: [1, 2], data: new Float64Array(2) } },
+      'the input "b" says that it is float32, but its data is Float64Array; make it with array("float32", …)',
+    ],
     ["a missing input", { a }, 'the input "b" (float32[time, 2]) is missing'],
     ["an unknown input", { a, b, bb: b }, 'there is no input called "bb"; did you mean "b"?'],
     ["a wrong dtype", { a, b: array("int32", [[1, 2]]) }, 'the input "b" is int32, but float32[time, 2] is wanted'],

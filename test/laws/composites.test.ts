@@ -16,12 +16,12 @@ import {
   greater,
   masked,
   mul,
-  scatterRows,
   softmax,
   softmaxCrossEntropy,
   square,
   sum,
 } from "../../src/ops/index.ts";
+import { scatterRows } from "../../src/ops/lookup.ts";
 import { compile } from "../../src/runtime/compile.ts";
 import { random } from "../support/samples.ts";
 

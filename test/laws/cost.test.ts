@@ -6,7 +6,8 @@ import { printGraph } from "../../src/graph/print.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, type TensorType } from "../../src/graph/type.ts";
 import "../../src/index.ts";
-import { attend, linear, matmul, rowsProduct, tanh } from "../../src/ops/index.ts";
+import { attend, linear, matmul, tanh } from "../../src/ops/index.ts";
+import { rowsProduct } from "../../src/ops/products.ts";
 
 const cost = (inputs: Record<string, TensorType>, build: (...tensors: Tensor[]) => Tensor) =>
   graphCost(buildGraph(tensorFunction(inputs, (_, tensors) => ({ y: build(...Object.values(tensors)) }))));

@@ -4,7 +4,7 @@ import { EngineError } from "../../src/base/errors.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { float32, int32 } from "../../src/graph/type.ts";
-import { add, concat, embedding, matmul, mul, softmax, sum } from "../../src/ops/index.ts";
+import { add, concat, embedding, matmul, mul, reshape, softmax, sum } from "../../src/ops/index.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import { nodeEngine } from "../../src/runtime/node.ts";
 import type { Engine } from "../../src/runtime/session.ts";
@@ -71,6 +71,15 @@ describe("a compiled function", () => {
       expect(a.mixed.shape).toEqual([time, 4]);
       expect(b.mixed.data).toEqual(a.mixed.data);
     }
+  });
+
+  it("understands dimensions written as text, bound and open, and solves 2*n", async () => {
+    const fn = tensorFunction({ x: float32(["batch", "2*n"]) }, (_, { x }) => ({ y: reshape(x, ["batch*n", 2]) }));
+    const x = array("float32", new Float32Array(12), [2, 6]);
+    for (const symbols of ["bound", "open"] as const) expect((await compile(fn, { symbols }).run({ x })).y.shape).toEqual([6, 2]);
+    await expect(compile(fn).run({ x: array("float32", new Float32Array(5), [1, 5]) })).rejects.toThrow(
+      /its axis 1 has size 5, but 2\*n is 4/,
+    );
   });
 
   it("reads weights in place: a change in the flat buffer is seen by the next run", async () => {

@@ -1,0 +1,20 @@
+// The four architectures, their configs and their training losses.
+export {
+  type DecoderConfig,
+  type DecoderInput,
+  decoderConfig,
+  type EncoderConfig,
+  type EncoderDecoderConfig,
+  type EncoderDecoderInput,
+  type EncoderInput,
+  encoderConfig,
+  encoderDecoderConfig,
+  type RnnConfig,
+  type RnnInput,
+  rnnConfig,
+} from "./config.ts";
+export { decoder, decoderLoss } from "./decoder.ts";
+export { encoder, encoderLoss } from "./encoder.ts";
+export { encoderDecoder, encoderDecoderLoss, type Pair } from "./encoder-decoder.ts";
+export { rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss } from "./rnn.ts";
+export type { Mode } from "./transformer.ts";
