@@ -20,8 +20,8 @@ export interface Workload {
 }
 
 export const workloads: readonly Workload[] = [
-  { name: "W1", config: { layers: 4, heads: 4, width: 128, context: 64, vocab: 65 }, batch: 12, burst: 10, rounds: 12 },
-  { name: "W2", config: { layers: 6, heads: 6, width: 384, context: 256, vocab: 65 }, batch: 8, burst: 3, rounds: 6 },
+  { name: "W1", config: { layers: 4, heads: 4, width: 128, context: 64, vocab: 65 }, batch: 12, burst: 10, rounds: 25 },
+  { name: "W2", config: { layers: 6, heads: 6, width: 384, context: 256, vocab: 65 }, batch: 8, burst: 3, rounds: 8 },
 ];
 
 export interface TrainingResult {
