@@ -22,4 +22,5 @@ export { nodeEngine } from "./runtime/node.ts";
 export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
 export { AdamW, type AdamWOptions } from "./training/adamw.ts";
+export { countParameters, type PartCount } from "./weights/count.ts";
 export { initialise } from "./weights/initialise.ts";

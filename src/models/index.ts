@@ -16,5 +16,6 @@ export {
 export { decoder, decoderLoss } from "./decoder.ts";
 export { encoder, encoderLoss } from "./encoder.ts";
 export { encoderDecoder, encoderDecoderLoss, type Pair } from "./encoder-decoder.ts";
+export { decoderPresets, encoderDecoderPresets, preset } from "./presets.ts";
 export { rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss } from "./rnn.ts";
 export type { Mode } from "./transformer.ts";

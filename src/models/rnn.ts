@@ -5,7 +5,7 @@ import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { drop } from "../layers/dropout.ts";
 import { dense } from "../layers/linear.ts";
-import { type Recurrence, recurrent, type State } from "../layers/recurrent.ts";
+import { recurrent, type State } from "../layers/recurrent.ts";
 import { scoresOf } from "../layers/scores.ts";
 import { tanh } from "../ops/functions.ts";
 import { embedding } from "../ops/lookup.ts";
@@ -56,38 +56,27 @@ export const rnnEncoderDecoder = layer((p, { source, lengths, target }: Pair, gi
   const { outputs } = layersOf(p.at("decoder"), embedding(table, target), config, last);
   if (!config.attention) return scoresOver(p, outputs, table, config);
   const context = mixed(p.at("attention"), outputs, states, keyMask(real), config);
-  const joined = tanh(dense(p.at("join"), concat([outputs, context], -1), width)); // [batch, time, width]
-  return scoresOver(p, joined, table, config);
+  return scoresOver(p, tanh(joined(p.at("join"), outputs, context, width)), table, config);
 });
 
 /** The encoder's states [batch, time, width] and, for each layer, its last state; two directions are joined and projected. */
-function encoded(
-  p: Scope,
-  x: Tensor,
-  real: Tensor,
-  { layers, cell, width, bidirectional, dropout }: RnnConfig,
-): { states: Tensor; last: State[] } {
+function encoded(p: Scope, x: Tensor, real: Tensor, config: RnnConfig): { states: Tensor; last: State[] } {
+  const { layers, cell, width, bidirectional, dropout, attention } = config;
   let y = x;
   const last: State[] = [];
   for (let i = 0; i < layers; i++) {
     const place = p.at("layer", i);
     const input = drop(place, y, dropout);
     const forward = recurrent(place.at("forward"), input, { cell, width, real });
-    const both = bidirectional
-      ? joinedDirections(place, forward, recurrent(place.at("backward"), input, { cell, width, real, backward: true }), width)
-      : forward;
-    last.push(both.last);
-    y = both.outputs;
+    const backward = bidirectional ? recurrent(place.at("backward"), input, { cell, width, real, backward: true }) : undefined;
+    const read = attention || i < layers - 1; // without attention nobody reads the states of the last layer
+    last.push(backward ? forward.last.map((s, j) => tanh(joined(place.at("last", j), s, backward.last[j], width))) : forward.last);
+    y = backward && read ? joined(place.at("outputs"), forward.outputs, backward.outputs, width) : forward.outputs;
   }
   return { states: y, last };
 }
 
-function joinedDirections(p: Scope, a: Recurrence, b: Recurrence, width: number): Recurrence {
-  return {
-    outputs: dense(p.at("outputs"), concat([a.outputs, b.outputs], -1), width),
-    last: a.last.map((s, i) => tanh(dense(p.at("last", i), concat([s, b.last[i]], -1), width))),
-  };
-}
+const joined = (p: Scope, a: Tensor, b: Tensor, width: number): Tensor => dense(p, concat([a, b], -1), width);
 
 /** α = softmax(score(decoder state, encoder states)) and c = Σ α_j h_j, for every step of the decoder. */
 function mixed(p: Scope, queries: Tensor, states: Tensor, real: Tensor, { score, width }: RnnConfig): Tensor {
