@@ -1,5 +1,6 @@
 import { Argument, Command, InvalidArgumentError, Option } from "commander";
-import { benchTrain, type TrainingBench, workloads } from "../bench/train.ts";
+import { benchTrain, type TrainingBench } from "../bench/train.ts";
+import { workloads } from "../bench/workloads.ts";
 
 function wholeNumber(text: string): number {
   const value = Number(text);
@@ -35,7 +36,7 @@ function report({ matmul, workloads: results }: TrainingBench, threads: number):
     const speed = `${w.msPerStep.toFixed(1)} ms a step at best (median ${w.medianMsPerStep.toFixed(1)}), ${Math.round(w.tokensPerSecond)} tokens/s`;
     const share = `${w.gflops.toFixed(1)} GFLOPS = ${w.fraction.toFixed(3)} of the MatMul`;
     const rest = `compiled in ${w.compileMs.toFixed(0)} ms, peak memory ${(w.peakMemoryBytes / 2 ** 20).toFixed(0)} MB, loss ${w.firstLoss.toFixed(3)} → ${w.lastLoss.toFixed(3)}`;
-    return `${w.name}  ${speed}\n    ${share}\n    ${rest}`;
+    return `${w.name}  ${w.what}\n    ${speed}\n    ${share}\n    ${rest}`;
   });
   return [
     `MatMul 1024³  ${matmul.gflops.toFixed(1)} GFLOPS at best (median ${matmul.medianGflops.toFixed(1)}), ${threads} threads`,

@@ -97,10 +97,26 @@ describe("a decoder", () => {
     for (let t = 0; t < 3; t++) same(at(both, 0, t), at(changed, 0, t), "a later token changes nothing before it");
     const alone = await scores(feeds([b]));
     for (let t = 0; t < 5; t++) same(at(both, 1, t), at(alone, 0, t), "a batch of two is two batches of one");
+    if (one.attention !== "linear") await rowsSumToOne(fn, weights, feeds([a, b]));
     await everyParameterGetsAGradient(fn, weights, feeds([a, b]), /k\/bias$/);
     await release();
   });
 });
+
+async function rowsSumToOne(fn: TensorFunction, weights: ParameterBuffer, feeds: Feeds): Promise<void> {
+  const tap = "decoder/block.1/attention/pattern";
+  const f = compile(fn, { taps: [tap], outputs: [], symbols: "open", threads: 1 });
+  const { data, shape } = (await f.run(feeds as never, { weights }))[tap];
+  const keys = shape[3];
+  for (let row = 0; row < data.length; row += keys) {
+    const pattern = Array.from((data as Float32Array).subarray(row, row + keys));
+    expect(
+      pattern.reduce((sum, value) => sum + value),
+      "a row of the pattern sums to one",
+    ).toBeCloseTo(1, 5);
+  }
+  await f.release();
+}
 
 describe("an encoder", () => {
   const row = [1, 5, 3, 7, 2];

@@ -1,0 +1,280 @@
+import { describe, expect, it } from "vitest";
+import { array, type HostArray } from "../../src/base/arrays.ts";
+import { chance } from "../../src/base/chance.ts";
+import { Dim } from "../../src/graph/dim.ts";
+import { tensorFunction } from "../../src/graph/graph.ts";
+import type { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { float32, int32 } from "../../src/graph/type.ts";
+import { attention } from "../../src/layers/attention.ts";
+import { alibiSlopes, attentionPositions, sinusoids } from "../../src/layers/positions.ts";
+import { decoderConfig } from "../../src/models/config.ts";
+import { decoder, decoderLoss } from "../../src/models/decoder.ts";
+import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
+import { add, matmul } from "../../src/ops/index.ts";
+import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { AdamW } from "../../src/training/adamw.ts";
+import { initialise } from "../../src/weights/initialise.ts";
+import { random } from "../support/samples.ts";
+
+// What the lectures warn of, and what they promise, each as numbers.
+
+const config = decoderConfig({ heads: 2, vocab: 7, positions: "none" });
+const x = random([1, 4, 8], 3);
+const causal = (more: object) =>
+  tensorFunction({ x: float32(["batch", "time", 8]) }, (p, inputs) => ({
+    y: attention(p.at("attention"), inputs.x, { ...config, ...more }, { causal: true }),
+  }));
+
+async function tapped(more: object, input: HostArray, tap: string): Promise<HostArray> {
+  const fn = causal(more);
+  const weights = initialise(parametersOf(fn), chance(2));
+  return (await compile(fn, { taps: [`attention/${tap}`] }).run({ x: input }, { weights }))[`attention/${tap}`];
+}
+
+const rows = ({ data, shape }: HostArray): number[][] => {
+  const width = shape.at(-1) as number;
+  return Array.from({ length: data.length / width }, (_, i) => Array.from(data.subarray(i * width, (i + 1) * width) as Float32Array));
+};
+const total = (row: number[]) => row.reduce((a, b) => a + b, 0);
+
+describe("masking", () => {
+  it("before the softmax: rows sum to one and the future has no weight", async () => {
+    for (const [i, row] of rows(await tapped({}, x, "pattern")).entries()) {
+      expect(total(row)).toBeCloseTo(1, 6);
+      expect(row.slice((i % 4) + 1).every((value) => value === 0)).toBe(true);
+    }
+  });
+
+  it("after the softmax: rows do not sum to one, and the future leaks through the denominator", async () => {
+    const before = rows(await tapped({ mask: "after-softmax" }, x, "pattern"));
+    expect(total(before[0])).toBeLessThan(0.9); // the first query sees itself alone, yet its weight is not 1
+    const changed = array(
+      "float32",
+      (x.data as Float32Array).map((value, i) => (i < 24 ? value : -value)),
+      [1, 4, 8],
+    ); // only the last token
+    const after = rows(await tapped({ mask: "after-softmax" }, changed, "pattern"));
+    expect(Math.abs(after[0][0] - before[0][0])).toBeGreaterThan(1e-3);
+    const right = [rows(await tapped({}, x, "pattern")), rows(await tapped({}, changed, "pattern"))];
+    expect(right[1][0]).toEqual(right[0][0]);
+  });
+
+  it("not at all: a decoder cheats, its loss falls to nearly nothing and what it generates is useless", async () => {
+    const sizes = { layers: 2, heads: 2, width: 32, context: 12, vocab: 8 };
+    const honest = await trained(decoderLoss({ ...sizes }));
+    const cheating = await trained(decoderLoss({ ...sizes, mask: "none" }));
+    expect(cheating.loss).toBeLessThan(0.05); // the next token of a random text cannot be known, only seen
+    expect(honest.loss).toBeGreaterThan(1.8); // ln 8 = 2.08
+    // Generation asks for the token after the last, which no later position shows: there the cheat is no better than chance.
+    expect(await lastTokenAccuracy(cheating.weights, { ...sizes, mask: "none" })).toBeLessThan(0.35);
+  }, 60_000);
+});
+
+/** 32 random rows of 13 tokens, another for each seed. */
+const text = (seed: number) =>
+  Array.from({ length: 32 }, (_, r) =>
+    Array.from({ length: 13 }, (_, t) =>
+      chance(3)
+        .fork(seed)
+        .integer(r * 13 + t, 8),
+    ),
+  );
+const flat = (list: number[][]) => array("int32", Int32Array.from(list.flat()), [list.length, list[0].length]);
+
+async function trained(fn: ReturnType<typeof decoderLoss>): Promise<{ loss: number; weights: ParameterBuffer }> {
+  const layout = parametersOf(fn);
+  const optimizer = new AdamW(layout, { clip: 1 });
+  initialise(layout, chance(1), optimizer.weights);
+  const step = compile(fn, { gradientOf: "loss", outputs: ["loss"], threads: 1 });
+  let loss = 0;
+  for (let i = 1; i <= 400; i++) {
+    const list = text(i);
+    // every target but the last stands in the input, one place further on; the last is the input's own last token
+    const feeds = { ids: flat(list.map((row) => row.slice(0, 12))), targets: flat(list.map((row) => [...row.slice(1, 12), row[11]])) };
+    loss = Number((await step.run(feeds, { weights: optimizer.weights, gradients: optimizer.gradients })).loss.data[0]);
+    optimizer.step(3e-3 * Math.min(1, i / 20));
+  }
+  return { loss, weights: optimizer.weights };
+}
+
+async function lastTokenAccuracy(weights: ParameterBuffer, sizes: Parameters<typeof decoderConfig>[0]): Promise<number> {
+  const fn = tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => ({
+    scores: decoder(p.at("decoder"), ids, decoderConfig(sizes)),
+  }));
+  const list = text(9999);
+  const { scores } = await compile(fn).run({ ids: flat(list.map((row) => row.slice(0, 6))) }, { weights });
+  const right = list.filter((row, b) => {
+    const at = Array.from((scores.data as Float32Array).subarray((b * 6 + 5) * 8, (b * 6 + 6) * 8));
+    return at.indexOf(Math.max(...at)) === row[6];
+  });
+  return right.length / list.length;
+}
+
+describe("attention as the lectures define it", () => {
+  it("linear attention is a matrix product: (q kᵀ/√size) v", async () => {
+    const [scores, pattern] = [
+      await tapped({ attention: "linear", mask: "none" }, x, "scores"),
+      await tapped({ attention: "linear", mask: "none" }, x, "pattern"),
+    ];
+    expect(pattern.data).toEqual(scores.data);
+    const masked = rows(await tapped({ attention: "linear" }, x, "pattern"));
+    const raw = rows(await tapped({ attention: "linear" }, x, "scores"));
+    for (const [i, row] of masked.entries()) expect(row).toEqual(raw[i].map((value, j) => (j <= i % 4 ? value : value * 0)));
+  });
+
+  it("is a fuzzy look-up: with one-hot keys and a large scale it returns exactly one value", async () => {
+    const oneHot = array("float32", [
+      [
+        [50, 0, 0],
+        [0, 50, 0],
+        [0, 0, 50],
+      ],
+    ]);
+    const fn = tensorFunction({ x: float32(["batch", "time", 3]) }, (p, inputs) => ({
+      y: attention(p.at("attention"), inputs.x, { ...config, heads: 1, attention: "free", score: "dot" }),
+    }));
+    expect([...(await compile(fn).run({ x: oneHot })).y.data]).toEqual([...oneHot.data]);
+  });
+
+  it("a bilinear score with W = 1 is the dot product", async () => {
+    const fn = (score: "dot" | "bilinear") => causal({ score });
+    const dot = initialise(parametersOf(fn("dot")), chance(2));
+    const bilinear = initialise(parametersOf(fn("bilinear")), chance(2));
+    const identity = bilinear.view("attention/bilinear").data as Float32Array; // [head, 4, 4]
+    identity.forEach((_, i) => {
+      identity[i] = Math.floor(i / 4) % 4 === i % 4 ? 1 : 0;
+    });
+    const [a, b] = [await compile(fn("dot")).run({ x }, { weights: dot }), await compile(fn("bilinear")).run({ x }, { weights: bilinear })];
+    for (const [i, value] of (a.y.data as Float32Array).entries()) expect(b.y.data[i]).toBeCloseTo(value, 5);
+  });
+
+  it("scaling keeps the variance of scores near 1 for inputs of variance 1", async () => {
+    const size = 64;
+    const fn = (scale: number) =>
+      tensorFunction({ q: float32([100, size]), k: float32([100, size]) }, (_, { q, k }) => ({
+        s: matmul(q, k, { transposeB: true, scale }),
+      }));
+    const variance = async (scale: number) => {
+      const { s } = await compile(fn(scale)).run({ q: random([100, size], 1), k: random([100, size], 2) });
+      return (s.data as Float32Array).reduce((sum, value) => sum + value ** 2, 0) / s.data.length;
+    };
+    expect(await variance(size ** -0.5)).toBeCloseTo(1, 1);
+    expect(await variance(1)).toBeGreaterThan(50);
+  });
+});
+
+describe("positions", () => {
+  /** The scores of equal vectors everywhere: what is left is position alone, [head, query, key]. */
+  async function positionScores(kind: "rotary" | "alibi" | "relative", isCausal: boolean): Promise<number[][][]> {
+    const fn = tensorFunction({ q: float32([1, 2, 6, 4]) }, (p, { q }) => {
+      const { rotate = (y) => y, bias } = attentionPositions(p.at("a"), kind, q, { causal: isCausal });
+      const scores = matmul(rotate(q), rotate(q), { transposeB: true });
+      return { y: bias ? add(scores, bias) : scores };
+    });
+    const weights = initialise(parametersOf(fn), chance(1));
+    const one = Float32Array.from({ length: 48 }, (_, i) => [0.3, -1.2, 0.7, 0.5][i % 4]);
+    const { y } = await compile(fn).run({ q: array("float32", one, [1, 2, 6, 4]) }, { weights });
+    return [0, 1].map((head) => rows({ ...y, data: (y.data as Float32Array).slice(head * 36, head * 36 + 36), shape: [6, 6] }));
+  }
+
+  it.each([
+    ["rotary", false],
+    ["alibi", true],
+    ["alibi", false],
+    ["relative", true],
+    ["relative", false],
+  ] as const)("%s (causal: %s) depends on the distance only", async (kind, isCausal) => {
+    for (const head of await positionScores(kind, isCausal)) {
+      for (let i = 0; i < 6; i++)
+        for (let j = 0; j < 6; j++) if (i > 0 && j > 0 && (!isCausal || j <= i)) expect(head[i][j]).toBeCloseTo(head[i - 1][j - 1], 4);
+    }
+  });
+
+  it("dot products of sinusoidal positions peak at distance 0 and fall off", async () => {
+    const fn = tensorFunction({ x: float32([1]) }, (_, inputs) => {
+      const table = sinusoids(Dim.of(40), Dim.of(64), inputs.x);
+      return { table, products: matmul(table, table, { transposeB: true }) };
+    });
+    const { table, products } = await compile(fn).run({ x: array("float32", [0]) });
+    expect([table.data[64 * 3], table.data[64 * 3 + 1]].map(Number)).toEqual([
+      expect.closeTo(Math.sin(3), 5),
+      expect.closeTo(Math.cos(3), 5),
+    ]);
+    const from20 = rows(products)[20];
+    expect(from20.indexOf(Math.max(...from20))).toBe(20);
+    expect([from20[20] > from20[21], from20[21] > from20[23], from20[23] > from20[30]]).toEqual([true, true, true]);
+  });
+
+  it("ALiBi's slopes are the paper's, also for a number of heads that is no power of two", () => {
+    expect(alibiSlopes(8)).toEqual([1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]);
+    expect(alibiSlopes(6).map((slope) => Math.log2(slope))).toEqual([-2, -4, -6, -8, -1, -3]);
+  });
+});
+
+describe("what makes no sense is refused with a reason", () => {
+  const build = (more: object) => () => parametersOf(decoderLoss({ layers: 1, heads: 2, width: 8, context: 4, vocab: 5, ...more }));
+  it.each<[string, () => unknown, string]>([
+    [
+      "rotary with an odd head size",
+      build({ width: 6, positions: "rotary" }),
+      "at decoder/block.0/attention: rotary positions turn pairs, so the head size must be even, not 3; change heads, width or key size",
+    ],
+    [
+      "narrow heads that do not divide the width",
+      build({ width: 9, multiHead: "narrow" }),
+      "a width of 9 is not divisible into 2 heads; change one of them, or give key and value sizes with split heads",
+    ],
+    [
+      "free attention with a score that has parameters",
+      build({ attention: "free", score: "bilinear" }),
+      "at decoder/block.0/attention: parameter-free attention compares by dot product; the bilinear score has parameters",
+    ],
+    [
+      "free cross-attention",
+      () => parametersOf(encoderDecoderLoss({ layers: 1, heads: 2, width: 8, vocab: 5, attention: "free" })),
+      "at model/decoder/block.0/cross: parameter-free attention is self-attention; cross-attention needs projections",
+    ],
+    [
+      "a position past a learned table",
+      () => parametersOf(decoderLoss({ layers: 1, heads: 2, width: 8, context: 4, vocab: 5 }), { bind: { time: 5 } }),
+      "a learned table of 4 positions has none for a sequence of time=5; train with a longer context, or use rotary or ALiBi",
+    ],
+    [
+      "additive scores that would fill the memory",
+      () =>
+        parametersOf(decoderLoss({ layers: 1, heads: 8, width: 512, context: 512, vocab: 5, score: "additive" }), {
+          bind: { batch: 8, time: 512 },
+        }),
+      "at decoder/block.0/attention: additive scores keep batch 8 · head 8 · query 512 · key 512 · size 64 numbers = 4.0 GiB in each layer; use a smaller batch or context, or another score",
+    ],
+    [
+      "an unknown key",
+      () => decoderConfig({ vocab: 5, postions: "none" } as never),
+      'at config.postions: unknown key; did you mean "positions"?',
+    ],
+    [
+      "an unknown choice",
+      () => decoderConfig({ vocab: 5, norm: "batch" } as never),
+      'at config.norm: Invalid option: expected one of "layer"|"rms"|"none"',
+    ],
+  ])("%s", (_, make, message) => {
+    expect(make).toThrow(message);
+  });
+
+  it("dropout without a source of chance", async () => {
+    const fn = decoderLoss({ layers: 1, heads: 2, width: 8, context: 4, vocab: 5, dropout: 0.1 });
+    const weights = initialise(parametersOf(fn), chance(1));
+    const ids = array("int32", [[1, 2]]);
+    const step = compile(fn, { outputs: ["loss"] });
+    await expect(step.run({ ids, targets: ids }, { weights })).rejects.toThrow(
+      "this function draws random bytes (dropout), but no chance was given",
+    );
+    const [a, b, c] = [
+      await step.run({ ids, targets: ids }, { weights, chance: chance(1) }),
+      await step.run({ ids, targets: ids }, { weights, chance: chance(1) }),
+      await step.run({ ids, targets: ids }, { weights, chance: chance(2) }),
+    ];
+    expect(a.loss.data[0]).toBe(b.loss.data[0]);
+    expect(a.loss.data[0]).not.toBe(c.loss.data[0]);
+  });
+});
