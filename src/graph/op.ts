@@ -73,6 +73,8 @@ export interface OpDefinition<A extends Attributes> {
   saved?: number;
   /** The gradient of each input, from the gradients of the outputs. Left out: no gradient passes. */
   vjp?(backward: Backward<A>): readonly (Tensor | undefined)[];
+  /** What open sizes must be at run time, where the types alone cannot tell. */
+  limits?(inputs: readonly TensorType[], attributes: A): readonly { readonly size: Dim; readonly atMost: Dim }[];
   /** Simpler tensors with the same values, if the inputs allow them; asked when a graph is cleaned up. */
   simplify?(inputs: readonly Tensor[], attributes: A, simplification: Simplification): Tensor | readonly Tensor[] | undefined;
   /** The output times a number, where that costs nothing more: a product's own scale. */

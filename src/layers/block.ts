@@ -12,6 +12,7 @@ export interface BlockConfig extends AttentionConfig {
   readonly activation: Activation;
   readonly norm: NormKind;
   readonly normPlace: "pre" | "post";
+  readonly normAffine: boolean;
   readonly residual: boolean;
   readonly feedforward: boolean;
 }
@@ -45,10 +46,10 @@ function sublayer(
   p: Scope,
   name: string,
   x: Tensor,
-  { norm: kind, normPlace, residual, dropout }: BlockConfig,
+  { norm: kind, normAffine: affine, normPlace, residual, dropout }: BlockConfig,
   f: (h: Tensor) => Tensor,
 ): Tensor {
-  const normed = (h: Tensor) => norm(p.at(`norm${name}`), h, { kind });
+  const normed = (h: Tensor) => norm(p.at(`norm${name}`), h, { kind, affine });
   const y = drop(p.at(`drop${name}`), f(normPlace === "pre" ? normed(x) : x), dropout);
   const z = residual ? add(x, y) : y;
   return normPlace === "post" ? normed(z) : z;

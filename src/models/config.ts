@@ -26,6 +26,8 @@ const blockFields = {
   joinPositions: z.enum(["add", "concat"]).default("add"),
   norm: z.enum(["layer", "rms", "none"]).default("layer"),
   normPlace: z.enum(["pre", "post"]).default("pre"),
+  /** Whether norms have a scale and a bias of their own. */
+  normAffine: z.boolean().default(true),
   activation: z.enum(["relu", "gelu", "gelu-tanh", "swiglu"]).default("gelu"),
   residual: z.boolean().default(true),
   feedforward: z.boolean().default(true),

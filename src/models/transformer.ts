@@ -43,7 +43,7 @@ export const stack = layer((p, x: Tensor, config: TransformerConfig, inputs: Omi
       .at("block", i)
       .tap("output", block(p.at("block", i), y, { ...config, hidden: config.hidden ?? 4 * config.width }, { ...inputs, ...start }));
   }
-  return config.normPlace === "pre" ? norm(p.at("norm"), y, { kind: config.norm }) : y;
+  return config.normPlace === "pre" ? norm(p.at("norm"), y, { kind: config.norm, affine: config.normAffine }) : y;
 });
 
 /** Pre-norm stacks start as GPT-2 does, with projections into the residual stream scaled by 1/√(2·layers); post-norm ones as the original paper. */

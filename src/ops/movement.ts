@@ -171,6 +171,7 @@ const sliceOp = defineOp<{ axis: number; start: Dim; end: Dim }>("slice", {
     return tensorType(x.dtype, x.shape.with(axis, length.equals(whole) ? whole : length));
   },
   vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [pad(g, axis, start, x.shape[axis].minus(end))],
+  limits: ([x], { axis, end }) => [{ size: end, atMost: x.shape[axis] }],
   simplify: ([x], { axis, start, end }) => (start.value === 0 && end.equals(x.shape[axis]) ? x : undefined),
   onnx: (e, [x], { attributes: { axis, start, end } }) => e.node("Slice", [x, e.dims([start]), e.dims([end]), e.integers([axis])]),
   cost: (_, [y]) => ({ flops: 0, bytes: byteSize(y).times(2) }),

@@ -1,7 +1,8 @@
 import { elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { FeedError } from "../base/errors.ts";
-import type { Graph } from "../graph/graph.ts";
+import type { Dim } from "../graph/dim.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
 import { leafName } from "../graph/leaves.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -27,6 +28,7 @@ export class Program {
   readonly #differentiates: boolean;
   readonly #outputs: readonly string[];
   readonly #visible: readonly string[];
+  readonly #limits: readonly { readonly size: Dim; readonly atMost: Dim; readonly scope: string; readonly op: string }[];
   /** What was made of a buffer before: checking and naming every parameter again would cost more than a small run. */
   readonly #weightFeeds = new WeakMap<ParameterBuffer, Arrays>();
   readonly #gradientPlaces = new WeakMap<ParameterBuffer, Arrays>();
@@ -38,6 +40,27 @@ export class Program {
     const hidden = new Set(differentiates ? [...graph.parameters.keys()].map(gradientName) : []);
     this.#visible = [...graph.outputs.keys()].filter((name) => !hidden.has(name));
     this.#outputs = [...graph.outputs.keys()].map(outputName);
+    this.#limits = graphNodes(graph).flatMap(({ op, scope, inputs, attributes }) => {
+      const limits =
+        op.limits?.(
+          inputs.map((x) => x.type),
+          attributes,
+        ) ?? [];
+      return limits
+        .filter(({ size: a, atMost: b }) => (a.value === undefined || b.value === undefined) && !a.equals(b))
+        .map((limit) => ({ ...limit, scope, op: op.name }));
+    });
+  }
+
+  /** Open sizes that a node cannot take, such as a position past the end of a learned table. */
+  checkLimits(sizes: Sizes): void {
+    for (const { scope, op, size: dim, atMost } of this.#limits) {
+      const [found, most] = [dim.bind(sizes).value as number, atMost.bind(sizes).value as number];
+      if (found > most)
+        throw new FeedError(
+          `${scope ? `at ${scope}: ` : ""}${op} reaches to ${dim.expression} = ${found}, but there are only ${atMost.value === undefined ? `${atMost.expression} = ${most}` : most}`,
+        );
+    }
   }
 
   /** All that the session wants to be fed. */

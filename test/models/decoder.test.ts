@@ -45,6 +45,13 @@ describe("a decoder's training step", () => {
     expect([bound.sessionCount, open.sessionCount]).toEqual([3, 1]);
   });
 
+  it("refuses, with sizes left open, a sequence longer than its learned positions", async () => {
+    const weights = initialise(parametersOf(loss), chance(1));
+    const open = compile(loss, { symbols: "open" });
+    const run = open.run({ ids: tokens([1, 7], 3), targets: tokens([1, 7], 3) }, { weights });
+    await expect(run).rejects.toThrow("at decoder/positions: slice reaches to time = 7, but there are only 6");
+  });
+
   it("repeats exactly at a size that is split over threads", async () => {
     const big = decoderLoss({ layers: 2, heads: 4, width: 128, context: 64, vocab: 65 });
     const weights = initialise(parametersOf(big), chance(1));

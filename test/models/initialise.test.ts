@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { chance } from "../../src/base/chance.ts";
+import { decoderLoss } from "../../src/models/decoder.ts";
+import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
+import { rnnLoss } from "../../src/models/rnn.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
+import { initialise } from "../../src/weights/initialise.ts";
+
+const spread = (data: ArrayLike<number>) => Math.sqrt(Array.from(data).reduce((sum, x) => sum + x * x, 0) / data.length);
+const sizes = { layers: 8, heads: 4, width: 64, context: 32, vocab: 100 };
+
+describe("initial weights", () => {
+  it("are the same bits for the same seed, others for another, and do not depend on what else there is", () => {
+    const layout = parametersOf(decoderLoss(sizes));
+    const [a, b, c] = [initialise(layout, chance(1)), initialise(layout, chance(1)), initialise(layout, chance(2))];
+    expect(Buffer.from(a.data.buffer).equals(Buffer.from(b.data.buffer))).toBe(true);
+    expect(Buffer.from(a.data.buffer).equals(Buffer.from(c.data.buffer))).toBe(false);
+    const untied = initialise(parametersOf(decoderLoss({ ...sizes, tie: false, norm: "rms" })), chance(1));
+    expect(untied.view("decoder/block.3/attention/qkv/weight").data).toEqual(a.view("decoder/block.3/attention/qkv/weight").data);
+  });
+
+  it("are GPT-2's before a norm: 0.02, and 0.02/√(2·layers) into the residual stream", () => {
+    const weights = initialise(parametersOf(decoderLoss(sizes)), chance(1));
+    const of = (name: string) => spread(weights.view(`decoder/${name}`).data as Float32Array);
+    for (const name of ["tokens", "positions/table", "block.2/attention/qkv/weight", "block.2/feedforward/expand/weight"])
+      expect(of(name) / 0.02).toBeCloseTo(1, 1);
+    for (const name of ["block.2/attention/out/weight", "block.2/feedforward/contract/weight"])
+      expect(of(name) / (0.02 / 4)).toBeCloseTo(1, 1);
+    expect(of("block.2/attention/qkv/bias")).toBe(0);
+    expect(of("block.2/norm1/scale")).toBe(1);
+  });
+
+  it("are Glorot's after a norm, as in the paper, with embeddings of 1/√width beside sinusoids", () => {
+    const weights = initialise(
+      parametersOf(encoderDecoderLoss({ ...sizes, layers: 1, normPlace: "post", positions: "sinusoidal" })),
+      chance(1),
+    );
+    const of = (name: string) => spread(weights.view(`model/${name}`).data as Float32Array);
+    expect(of("encoder/block.0/feedforward/expand/weight") / Math.sqrt(2 / (64 + 256))).toBeCloseTo(1, 1);
+    expect(of("tokens") * 8).toBeCloseTo(1, 1);
+  });
+
+  it("of recurrent layers are uniform within 1/√width", () => {
+    const weights = initialise(parametersOf(rnnLoss({ width: 64, vocab: 9 }), { bind: { batch: 1, time: 2, sourceTime: 2 } }), chance(1));
+    const data = weights.view("model/decoder/layer.0/state/weight").data as Float32Array;
+    expect(Math.max(...data)).toBeLessThanOrEqual(1 / 8);
+    expect(spread(data) / (1 / 8 / Math.sqrt(3))).toBeCloseTo(1, 1);
+  });
+});
