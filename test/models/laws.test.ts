@@ -48,13 +48,10 @@ async function running(
   { symbols = "open", norm = "layer" }: { symbols?: "open" | "bound"; norm?: unknown } = {},
 ) {
   const weights = initialise(parametersOf(fn, { bind: sizes }), chance(5));
+  const size = norm === "none" ? 0.1 : 0.3;
   for (const { name: parameter, offset, length } of weights.layout.entries) {
-    for (let i = offset; i < offset + length; i++)
-      weights.data[i] +=
-        0.3 *
-        chance(6)
-          .fork(parameter)
-          .normal(i - offset);
+    const source = chance(6).fork(parameter);
+    for (let i = 0; i < length; i++) weights.data[offset + i] += size * source.normal(i);
   }
   const f = compile(fn, { symbols, outputs: ["scores"], threads: 1 });
   const scores = async (feeds: Feeds) => (await f.run(feeds as never, { weights })).scores;
