@@ -1,12 +1,10 @@
-import { tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { int32 } from "../graph/type.ts";
 import { dense } from "../layers/linear.ts";
-import { type CrossEntropyOptions, softmaxCrossEntropy } from "../ops/loss.ts";
 import { linear } from "../ops/products.ts";
 import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
+import { type LossOptions, nextTokenLoss } from "./losses.ts";
 import { effective, embedded, type Mode, stack, tokenTable } from "./transformer.ts";
 
 /** The scores of every next token, [batch, time, vocab]: each position sees itself and what came before. */
@@ -19,10 +17,7 @@ export const decoder = layer((p, ids: Tensor, given: DecoderConfig, mode: Mode =
 });
 
 /** A decoder's training loss: the mean negative log-likelihood of the next tokens. */
-export function decoderLoss(given: DecoderInput, { ignore, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+export function decoderLoss(given: DecoderInput, options: LossOptions = { training: true }) {
   const config = decoderConfig(given);
-  return tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) => {
-    const scores = decoder(p.at("decoder"), ids, config, mode);
-    return { loss: softmaxCrossEntropy(scores, targets, { ignore, smoothing: mode.smoothing }), scores };
-  });
+  return nextTokenLoss((p, ids) => decoder(p.at("decoder"), ids, config, options), options);
 }

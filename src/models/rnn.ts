@@ -1,21 +1,18 @@
-import { tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { int32 } from "../graph/type.ts";
 import { drop } from "../layers/dropout.ts";
 import { dense } from "../layers/linear.ts";
 import { recurrent, type State } from "../layers/recurrent.ts";
 import { scoresOf } from "../layers/scores.ts";
 import { tanh } from "../ops/functions.ts";
 import { embedding } from "../ops/lookup.ts";
-import { type CrossEntropyOptions, softmaxCrossEntropy } from "../ops/loss.ts";
 import { masked } from "../ops/mask.ts";
 import { concat, reshape } from "../ops/movement.ts";
 import { linear, matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
 import { type RnnConfig, type RnnInput, rnnConfig } from "./config.ts";
-import type { Pair } from "./encoder-decoder.ts";
+import { type LossOptions, nextTokenLoss, type Pair, pairLoss } from "./losses.ts";
 import { effective, keyMask, type Mode, realPositions } from "./transformer.ts";
 
 /** Recurrent layers on top of each other; each may start from a state that it is given. */
@@ -92,23 +89,13 @@ function scoresOver(p: Scope, states: Tensor, table: Tensor, { tie, vocab }: Rnn
 }
 
 /** The training loss of an RNN language model. */
-export function rnnLanguageModelLoss(given: RnnInput, { smoothing, ignore, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+export function rnnLanguageModelLoss(given: RnnInput, options: LossOptions = { training: true }) {
   const config = rnnConfig({ ...given, task: "lm" });
-  return tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) => {
-    const scores = rnnLanguageModel(p.at("model"), ids, config, mode);
-    return { loss: softmaxCrossEntropy(scores, targets, { ignore, smoothing }), scores };
-  });
+  return nextTokenLoss((p, ids) => rnnLanguageModel(p.at("model"), ids, config, options), options);
 }
 
 /** The training loss of an RNN encoder–decoder: targets are the target tokens shifted by one, −1 where there is none. */
-export function rnnLoss(given: RnnInput, { smoothing, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+export function rnnLoss(given: RnnInput, options: LossOptions = { training: true }) {
   const config = rnnConfig(given);
-  const target = int32(["batch", "time"]);
-  return tensorFunction(
-    { source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]), target, targets: target },
-    (p, { targets, ...pair }) => {
-      const scores = rnnEncoderDecoder(p.at("model"), pair, config, mode);
-      return { loss: softmaxCrossEntropy(scores, targets, { ignore: -1, smoothing }), scores };
-    },
-  );
+  return pairLoss((p, pair) => rnnEncoderDecoder(p.at("model"), pair, config, options), options);
 }

@@ -7,10 +7,10 @@ import { type Graph, graphNodes, reservedPrefixes } from "../graph/graph.ts";
 import { isInput, isParameter, leafName } from "../graph/leaves.ts";
 import { type Solution, solveSymbols } from "../graph/solve.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { sameShape, type TensorType } from "../graph/type.ts";
+import { sameShape } from "../graph/type.ts";
+import { attributeProto, elementTypes, valueInfo } from "./messages.ts";
 import {
   type AttributeProto,
-  AttributeProtoSchema,
   ModelProtoSchema,
   NodeProtoSchema,
   type TensorProto,
@@ -27,8 +27,6 @@ const internal = reservedPrefixes[0];
 
 /** A protobuf message, and so a model with everything inside, ends at 2 GiB. */
 const messageLimit = 2 ** 31 - 2 ** 20;
-
-const elementTypes: Record<DType, number> = { float32: 1, uint8: 2, int32: 6, int64: 7, bool: 9, float64: 11 };
 
 /** Where a parameter's numbers are. */
 export type WeightSource =
@@ -298,21 +296,3 @@ class ModelWriter implements Emitter {
 
 /** The name of an output inside the model. It cannot clash with an input. */
 export const outputName = (name: string): string => `${reservedPrefixes[1]}${name}`;
-
-function attributeProto(name: string, value: OnnxAttribute): AttributeProto {
-  if (typeof value === "number") return create(AttributeProtoSchema, { name, type: 2, i: BigInt(value) });
-  if (typeof value === "string") return create(AttributeProtoSchema, { name, type: 3, s: new TextEncoder().encode(value) });
-  if ("float" in value) return create(AttributeProtoSchema, { name, type: 1, f: value.float });
-  return create(AttributeProtoSchema, { name, type: 7, ints: value.map(BigInt) });
-}
-
-function valueInfo(name: string, type: TensorType): ValueInfoProto {
-  const dim = type.shape.map((d) => ({
-    value:
-      d.value === undefined ? { case: "dimParam" as const, value: d.expression } : { case: "dimValue" as const, value: BigInt(d.value) },
-  }));
-  return create(ValueInfoProtoSchema, {
-    name,
-    type: { value: { case: "tensorType", value: { elemType: elementTypes[type.dtype], shape: { dim } } } },
-  });
-}
