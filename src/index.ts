@@ -14,6 +14,7 @@ export { printGraph } from "./graph/print.ts";
 export { layer, type Scope } from "./graph/scope.ts";
 export type { Tensor } from "./graph/tensor.ts";
 export { bool, float32, float64, int32, int64, size, type TensorType, uint8 } from "./graph/type.ts";
+export * from "./layers/index.ts";
 export * from "./models/index.ts";
 export { type EmitOptions, emitOnnx, type WeightSource } from "./onnx/emit.ts";
 export * from "./ops/index.ts";

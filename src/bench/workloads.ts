@@ -31,7 +31,7 @@ function gpt(name: string, batch: number, burst: number, rounds: number): Worklo
   return {
     name,
     what: `a GPT of ${layers} layers, width ${width}, context ${context}, batch ${batch}`,
-    loss: decoderLoss(config),
+    loss: decoderLoss(config, { ignore: null }), // windows of one text have no padding
     sizes: { batch, time: context },
     tokens,
     flops: (parameters) => tokens * (6 * parameters + 12 * layers * width * context),

@@ -13,7 +13,7 @@ const text = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const alphabet = [...new Set(text)].sort();
 const tokens = Int32Array.from(text, (character) => alphabet.indexOf(character));
 
-const loss = decoderLoss({ layers: 2, heads: 4, width: 64, context, vocab: alphabet.length });
+const loss = decoderLoss({ layers: 2, heads: 4, width: 64, context, vocab: alphabet.length }, { ignore: null });
 const layout = parametersOf(loss);
 const optimizer = new AdamW(layout, { weightDecay: 0.1, clip: 1 });
 initialise(layout, chance(1), optimizer.weights);

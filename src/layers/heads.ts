@@ -51,7 +51,8 @@ export const selfProjections = layer((p, x: Tensor, options: HeadOptions): [Tens
     return [part(p, "q", x, keySize, options), part(p, "k", x, keySize, options), part(p, "v", x, valueSize, options)];
   // One product and one transpose for all three.
   const [batch, time] = x.shape;
-  const all = dense(p.at("qkv"), x, 3 * heads * keySize, { bias, weight });
+  const start = weight ?? glorot(x.shape[2].value as number, heads * keySize); // each of the three is a matrix of its own
+  const all = dense(p.at("qkv"), x, 3 * heads * keySize, { bias, weight: start });
   const byHead = transpose(reshape(all, [batch, time, 3 * heads, keySize]), [0, 2, 1, 3]);
   const [q, k, v] = split(byHead, 1, 3);
   return [q, k, v];

@@ -80,7 +80,7 @@ export const attentionPositions = layer((p, kind: PositionKind, q: Tensor, { cau
     const angles = anglesOf(time, half, q);
     return { rotate: (x) => rotary(x, cos(angles), sin(angles)) };
   }
-  if (kind === "alibi") return { bias: alibi(distances(time, q), head.value as number, causal) };
+  if (kind === "alibi") return { bias: alibi(distances(time, q), head.value as number) };
   if (kind === "relative") return { bias: relativeBias(p.param("relative", [buckets, head], normal(0.02)), distances(time, q), causal) };
   return {};
 });
@@ -92,9 +92,9 @@ function distances(time: Dim, like: Tensor): Tensor {
 }
 
 /** −slope · |distance| for each head, with slopes 2^(−8/heads), 2^(−16/heads) … (Press et al. 2022), [head, query, key]. */
-function alibi(distance: Tensor, heads: number, causal: boolean): Tensor {
+function alibi(distance: Tensor, heads: number): Tensor {
   const slopes = array(distance.dtype, alibiSlopes(heads), [heads, 1, 1]);
-  return mul(causal ? distance : neg(abs(distance)), constant(slopes));
+  return mul(neg(abs(distance)), constant(slopes));
 }
 
 /** As the paper does it: a geometric sequence for a power of two, filled up from the next one otherwise. */

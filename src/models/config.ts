@@ -81,10 +81,73 @@ export type RnnConfig = z.output<typeof rnnSchema>;
 /** What the three Transformers share. */
 export type TransformerConfig = Omit<DecoderConfig, "model" | "tie">;
 
-export const decoderConfig = (given: DecoderInput): DecoderConfig => checked(decoderSchema, given);
-export const encoderConfig = (given: EncoderInput): EncoderConfig => checked(encoderSchema, given);
-export const encoderDecoderConfig = (given: EncoderDecoderInput): EncoderDecoderConfig => checked(encoderDecoderSchema, given);
-export const rnnConfig = (given: RnnInput): RnnConfig => checked(rnnSchema, given);
+export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(checked(decoderSchema, given));
+export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(checked(encoderSchema, given));
+
+export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoderConfig {
+  const config = fitting(checked(encoderDecoderSchema, given));
+  refuseIf(
+    config.attention === "free",
+    "attention",
+    "parameter-free attention is self-attention, and an encoder–decoder needs cross-attention too",
+  );
+  return config;
+}
+
+export function rnnConfig(given: RnnInput): RnnConfig {
+  const config = checked(rnnSchema, given);
+  refuseIf(
+    config.task === "lm" && config.bidirectional,
+    "bidirectional",
+    "a language model reads in one direction, or it would see what it should foretell",
+  );
+  refuseIf(config.task === "lm" && config.sourceVocab !== undefined, "sourceVocab", "a language model has no source");
+  return config;
+}
+
+function refuseIf(wrong: boolean, key: string, reason: string): void {
+  if (wrong) throw new ConfigError(`at config.${key}: ${reason}`);
+}
+
+/** Choices that are each right, but not together. */
+function fitting<C extends TransformerConfig>(config: C): C {
+  const { width, heads, multiHead, keySize, valueSize, positions, joinPositions, attention, score } = config;
+  const cut =
+    multiHead === "narrow" || attention === "free" || (multiHead === "split" && (keySize === undefined || valueSize === undefined));
+  refuseIf(
+    cut && width % heads !== 0,
+    "heads",
+    `a width of ${width} is not divisible into ${heads} heads; change one of them, or give keySize and valueSize with split heads`,
+  );
+  const size = attention === "free" ? width / heads : (keySize ?? (multiHead === "wide" ? width : width / heads));
+  refuseIf(
+    positions === "rotary" && size % 2 !== 0,
+    "positions",
+    `rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or keySize`,
+  );
+  refuseIf(
+    positions === "sinusoidal" && width % 2 !== 0,
+    "positions",
+    `sinusoidal positions come in pairs, so the width must be even, not ${width}`,
+  );
+  const additive = positions === "learned" || positions === "sinusoidal";
+  refuseIf(
+    joinPositions === "concat" && !additive,
+    "joinPositions",
+    `${positions} positions act inside attention; only learned and sinusoidal ones can be joined to the tokens`,
+  );
+  refuseIf(
+    attention === "free" && (score === "bilinear" || score === "additive"),
+    "score",
+    `parameter-free attention compares by dot product; the ${score} score has parameters`,
+  );
+  refuseIf(
+    attention === "free" && (keySize !== undefined || valueSize !== undefined || multiHead === "wide"),
+    "attention",
+    "parameter-free attention has no projections, so its heads are parts of the width",
+  );
+  return config;
+}
 
 function checked<S extends z.ZodObject>(schema: S, given: unknown): z.output<S> {
   const result = schema.safeParse(given);
@@ -92,7 +155,7 @@ function checked<S extends z.ZodObject>(schema: S, given: unknown): z.output<S> 
   const [issue] = result.error.issues;
   if (issue.code === "unrecognized_keys") {
     const [key] = issue.keys;
-    throw new ConfigError(`at config.${[...issue.path, key].join(".")}: unknown key${suggest(key, Object.keys(schema.shape))}`);
+    throw new ConfigError(`at ${["config", ...issue.path, key].join(".")}: unknown key${suggest(key, Object.keys(schema.shape))}`);
   }
-  throw new ConfigError(`at config.${issue.path.join(".")}: ${issue.message}`);
+  throw new ConfigError(`at ${["config", ...issue.path].join(".")}: ${issue.message}`);
 }

@@ -4,7 +4,7 @@ import type { Tensor } from "../graph/tensor.ts";
 import { dense } from "../layers/linear.ts";
 import { linear } from "../ops/products.ts";
 import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
-import { type LossOptions, nextTokenLoss } from "./losses.ts";
+import { type LossOptions, modeOf, nextTokenLoss } from "./losses.ts";
 import { effective, embedded, type Mode, stack, tokenTable } from "./transformer.ts";
 
 /** The scores of every next token, [batch, time, vocab]: each position sees itself and what came before. */
@@ -17,7 +17,7 @@ export const decoder = layer((p, ids: Tensor, given: DecoderConfig, mode: Mode =
 });
 
 /** A decoder's training loss: the mean negative log-likelihood of the next tokens. */
-export function decoderLoss(given: DecoderInput, options: LossOptions = { training: true }) {
+export function decoderLoss(given: DecoderInput, options: LossOptions = {}) {
   const config = decoderConfig(given);
-  return nextTokenLoss((p, ids) => decoder(p.at("decoder"), ids, config, options), options);
+  return nextTokenLoss((p, ids) => decoder(p.at("decoder"), ids, config, modeOf(options)), options);
 }

@@ -5,12 +5,12 @@ import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { dense } from "../layers/linear.ts";
 import { add, div, mul } from "../ops/arithmetic.ts";
-import { cast } from "../ops/compare.ts";
+import { cast, greater, where } from "../ops/compare.ts";
 import { fill } from "../ops/fill.ts";
-import { type CrossEntropyOptions, softmaxCrossEntropy } from "../ops/loss.ts";
 import { concat, reshape, slice } from "../ops/movement.ts";
 import { sum } from "../ops/sum.ts";
 import { type EncoderConfig, type EncoderInput, encoderConfig, type TransformerConfig } from "./config.ts";
+import { type LossOptions, modeOf, scored } from "./losses.ts";
 import { effective, embedded, keyMask, type Mode, realPositions, stack, tokenTable } from "./transformer.ts";
 
 /** Every position sees every real position, [batch, time, width]. */
@@ -41,16 +41,15 @@ function meanOverReal(states: Tensor, lengths: Tensor): Tensor {
   const [batch, time] = states.shape;
   const real = cast(realPositions(lengths, states), states.dtype);
   const total = sum(mul(states, reshape(real, [batch, time, 1])), { axis: 1 });
-  return div(total, reshape(cast(lengths, states.dtype), [batch, 1]));
+  const count = sum(real, { axis: 1, keep: true }); // [batch, 1]
+  return div(total, where(greater(count, 0), count, 1)); // a row without any real position has mean 0
 }
 
-/** An encoder's training loss: targets are labels [batch], or [batch, time] for tagging with −1 where there is none. */
-export function encoderLoss(given: EncoderInput, { smoothing, ...mode }: Mode & CrossEntropyOptions = { training: true }) {
+/** An encoder's training loss: targets are labels [batch], or [batch, time] for tagging. */
+export function encoderLoss(given: EncoderInput, options: LossOptions = {}) {
   const config = encoderConfig(given);
-  const inputs = { ids: int32(["batch", "time"]), lengths: int32(["batch"]) };
-  const loss = (scores: Tensor, targets: Tensor) => ({ loss: softmaxCrossEntropy(scores, targets, { ignore: -1, smoothing }), scores });
-  return tensorFunction(
-    { ...inputs, targets: int32(config.task === "tag" ? ["batch", "time"] : ["batch"]) },
-    (p, { ids, lengths, targets }) => loss(encoder(p.at("encoder"), ids, lengths, config, mode), targets),
+  const targets = int32(config.task === "tag" ? ["batch", "time"] : ["batch"]);
+  return tensorFunction({ ids: int32(["batch", "time"]), lengths: int32(["batch"]), targets }, (p, inputs) =>
+    scored(encoder(p.at("encoder"), inputs.ids, inputs.lengths, config, modeOf(options)), inputs.targets, options),
   );
 }

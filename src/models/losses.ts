@@ -2,12 +2,26 @@ import { tensorFunction } from "../graph/graph.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
-import { type CrossEntropyOptions, softmaxCrossEntropy } from "../ops/loss.ts";
+import { softmaxCrossEntropy } from "../ops/loss.ts";
 import type { Mode } from "./transformer.ts";
 
 // What models are trained on: the mean negative log-likelihood of the right answers.
 
-export type LossOptions = Mode & CrossEntropyOptions;
+export interface LossOptions {
+  /** Whether dropout drops; a loss is for training unless it is said otherwise. */
+  readonly training?: boolean;
+  /** The target that does not count, −1 unless another is given; null if every position counts. */
+  readonly ignore?: number | null;
+  readonly smoothing?: number;
+}
+
+export const modeOf = ({ training = true }: LossOptions): Mode => ({ training });
+
+const crossEntropy = (scores: Tensor, targets: Tensor, { ignore = -1, smoothing }: LossOptions): Tensor =>
+  softmaxCrossEntropy(scores, targets, { ignore: ignore ?? undefined, smoothing });
+
+/** A loss, and the scores it is taken of. */
+export const scored = (scores: Tensor, targets: Tensor, options: LossOptions) => ({ loss: crossEntropy(scores, targets, options), scores });
 
 /** What a model that turns one sequence into another reads: the source with its lengths, and the target so far. */
 export interface Pair {
@@ -17,14 +31,13 @@ export interface Pair {
 }
 
 /** Targets are the inputs shifted by one. */
-export const nextTokenLoss = (scoresOf: (p: Scope, ids: Tensor) => Tensor, options: CrossEntropyOptions) =>
-  tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) => {
-    const scores = scoresOf(p, ids);
-    return { loss: softmaxCrossEntropy(scores, targets, options), scores };
-  });
+export const nextTokenLoss = (scoresOf: (p: Scope, ids: Tensor) => Tensor, options: LossOptions) =>
+  tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch", "time"]) }, (p, { ids, targets }) =>
+    scored(scoresOf(p, ids), targets, options),
+  );
 
-/** Targets are the target tokens shifted by one, −1 where there is none. */
-export const pairLoss = (scoresOf: (p: Scope, pair: Pair) => Tensor, { smoothing }: CrossEntropyOptions) =>
+/** Targets are the target tokens shifted by one. */
+export const pairLoss = (scoresOf: (p: Scope, pair: Pair) => Tensor, options: LossOptions) =>
   tensorFunction(
     {
       source: int32(["batch", "sourceTime"]),
@@ -32,8 +45,5 @@ export const pairLoss = (scoresOf: (p: Scope, pair: Pair) => Tensor, { smoothing
       target: int32(["batch", "time"]),
       targets: int32(["batch", "time"]),
     },
-    (p, { targets, ...pair }) => {
-      const scores = scoresOf(p, pair);
-      return { loss: softmaxCrossEntropy(scores, targets, { ignore: -1, smoothing }), scores };
-    },
+    (p, { targets, ...pair }) => scored(scoresOf(p, pair), targets, options),
   );

@@ -12,7 +12,7 @@ import { concat, reshape } from "../ops/movement.ts";
 import { linear, matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
 import { type RnnConfig, type RnnInput, rnnConfig } from "./config.ts";
-import { type LossOptions, nextTokenLoss, type Pair, pairLoss } from "./losses.ts";
+import { type LossOptions, modeOf, nextTokenLoss, type Pair, pairLoss } from "./losses.ts";
 import { effective, keyMask, type Mode, realPositions } from "./transformer.ts";
 
 /** Recurrent layers on top of each other; each may start from a state that it is given. */
@@ -89,13 +89,13 @@ function scoresOver(p: Scope, states: Tensor, table: Tensor, { tie, vocab }: Rnn
 }
 
 /** The training loss of an RNN language model. */
-export function rnnLanguageModelLoss(given: RnnInput, options: LossOptions = { training: true }) {
+export function rnnLanguageModelLoss(given: RnnInput, options: LossOptions = {}) {
   const config = rnnConfig({ ...given, task: "lm" });
-  return nextTokenLoss((p, ids) => rnnLanguageModel(p.at("model"), ids, config, options), options);
+  return nextTokenLoss((p, ids) => rnnLanguageModel(p.at("model"), ids, config, modeOf(options)), options);
 }
 
-/** The training loss of an RNN encoder–decoder: targets are the target tokens shifted by one, −1 where there is none. */
-export function rnnLoss(given: RnnInput, options: LossOptions = { training: true }) {
-  const config = rnnConfig(given);
-  return pairLoss((p, pair) => rnnEncoderDecoder(p.at("model"), pair, config, options), options);
+/** The training loss of an RNN encoder–decoder: targets are the target tokens shifted by one. */
+export function rnnLoss(given: RnnInput, options: LossOptions = {}) {
+  const config = rnnConfig({ ...given, task: "translate" });
+  return pairLoss((p, pair) => rnnEncoderDecoder(p.at("model"), pair, config, modeOf(options)), options);
 }

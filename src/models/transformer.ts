@@ -36,7 +36,7 @@ export const embedded = layer((p, table: Tensor, ids: Tensor, config: Transforme
 
 /** N blocks, one after the other; with the norm before each sublayer, the last output needs one of its own. */
 export const stack = layer((p, x: Tensor, config: TransformerConfig, inputs: Omit<BlockInputs, "weight" | "output">): Tensor => {
-  const start = starts(config);
+  const start = starts(config, inputs.memory ? 3 : 2);
   let y = x;
   for (let i = 0; i < config.layers; i++) {
     y = p
@@ -46,9 +46,16 @@ export const stack = layer((p, x: Tensor, config: TransformerConfig, inputs: Omi
   return config.normPlace === "pre" ? norm(p.at("norm"), y, { kind: config.norm, affine: config.normAffine }) : y;
 });
 
-/** Pre-norm stacks start as GPT-2 does, with projections into the residual stream scaled by 1/√(2·layers); post-norm ones as the original paper. */
-function starts({ normPlace, layers }: TransformerConfig): { weight?: Initialiser; output?: Initialiser } {
-  return normPlace === "pre" ? { weight: normal(0.02), output: normal(0.02 / Math.sqrt(2 * layers)) } : {};
+/**
+ * Pre-norm stacks start as GPT-2 does: 0.02, and projections into the residual stream smaller by √branches, so that the sum over all
+ * of them starts at the usual size. Others start as the original paper (Glorot): nothing else would keep signals alive in them.
+ */
+function starts(
+  { normPlace, norm: kind, residual, layers }: TransformerConfig,
+  branches: number,
+): { weight?: Initialiser; output?: Initialiser } {
+  const likeGpt = normPlace === "pre" && kind !== "none" && residual;
+  return likeGpt ? { weight: normal(0.02), output: normal(0.02 / Math.sqrt(branches * layers)) } : {};
 }
 
 /** Which positions of a padded batch are real, from the lengths: bool [batch, time]. */

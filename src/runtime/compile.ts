@@ -147,9 +147,10 @@ export function compile<I extends InputTypes, O extends Outputs>(
   return new CompiledFunction(fn, options);
 }
 
-/** A function's parameters, in one flat layout. Builds the graph, but no session. */
-export function parametersOf(fn: TensorFunction, options: GraphOptions = {}): ParameterLayout {
-  return parameterLayout(buildGraph(fn, options));
+/** A function's parameters, in one flat layout. Builds the graph, for sizes of 1 where none are given (no parameter depends on them), but no session. */
+export function parametersOf(fn: TensorFunction, { bind, ...options }: GraphOptions = {}): ParameterLayout {
+  const symbols = Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap((dim) => dim.symbols));
+  return parameterLayout(buildGraph(fn, { ...options, bind: { ...Object.fromEntries(symbols.map((symbol) => [symbol, 1])), ...bind } }));
 }
 
 /** What is fed, without the numbers; undefined if something is not an array at all. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { array, type HostArray } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { finiteDifference, gradientGap } from "../../src/gradients/finite-difference.ts";
-import { tensorFunction } from "../../src/graph/graph.ts";
+import { graphNodes, tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { int32 } from "../../src/graph/type.ts";
 import { attention } from "../../src/layers/attention.ts";
@@ -67,37 +67,63 @@ describe("a decoder's training step", () => {
   });
 });
 
-describe("attention in query blocks", () => {
-  const fn = tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
-    const y = attention(
-      p.at("attention"),
-      embedding(p.param("table", [7, 8]), ids),
-      decoderConfig({ heads: 2, vocab: 7, positions: "none" }),
-    );
-    return { y, loss: mean(square(y)) };
+describe("a loss", () => {
+  const first = tokens([2, 5], 3);
+  const value = async (options: Parameters<typeof decoderLoss>[1], targets: HostArray, dropout = 0) => {
+    const fn = decoderLoss({ ...config, dropout }, options);
+    const weights = initialise(parametersOf(fn), chance(1));
+    return Number((await compile(fn, { outputs: ["loss"] }).run({ ids: first, targets }, { weights, chance: chance(1) })).loss.data[0]);
+  };
+
+  it("drops in training unless it is told otherwise, whatever else is asked for", async () => {
+    const plain = await value({ training: false }, first, 0.5);
+    expect(await value({}, first, 0.5)).not.toBe(plain);
+    expect(await value({ smoothing: 0 }, first, 0.5)).not.toBe(plain);
+    expect(await value({}, first, 0)).toBeCloseTo(plain, 6);
   });
 
-  it("equals the steps in the open, outputs and gradients, at a length that has several blocks", async () => {
+  it("does not count targets of −1, or another number, or counts all", async () => {
+    const targets = (last: number) => array("int32", Int32Array.from([...(first.data as Int32Array).slice(0, 9), last]), [2, 5]);
+    expect(await value({}, targets(-1))).toBeCloseTo(await value({ ignore: 99 }, targets(99)), 6);
+    expect(await value({ ignore: null }, targets(2))).not.toBeCloseTo(await value({}, targets(-1)), 6);
+  });
+});
+
+describe("attention in query blocks", () => {
+  const withPositions = (positions: "none" | "alibi" | "relative" | "rotary", width: number) =>
+    tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
+      const config = decoderConfig({ heads: 2, width, vocab: 7, positions });
+      const y = attention(p.at("attention"), embedding(p.param("table", [7, width]), ids), config, { causal: true });
+      return { y, loss: mean(square(y)) };
+    });
+
+  it.each([
+    ["none", 256],
+    ["none", 512],
+    ["alibi", 256],
+    ["relative", 512],
+    ["rotary", 256],
+  ] as const)("equals the steps in the open, outputs and gradients: %s positions, %i long", async (positions, length) => {
+    const fn = withPositions(positions, 8);
     const weights = initialise(parametersOf(fn), chance(3));
     for (const [i] of weights.data.entries()) weights.data[i] *= 2; // scores that matter
-    const ids = tokens([2, 512], 3);
+    const ids = tokens([2, length], 3);
     const [a, b] = [new ParameterBuffer(weights.layout), new ParameterBuffer(weights.layout)];
-    const blocks = await compile(fn, { gradientOf: "loss" }).run({ ids }, { weights, gradients: a });
+    const blocks = compile(fn, { gradientOf: "loss" });
+    const names = graphNodes(await blocks.graph({ batch: 2, time: length })).map(({ op }) => op.name);
+    expect(names.filter((name) => name === "attend").length).toBe(length / 128); // there are blocks
+    const found = await blocks.run({ ids }, { weights, gradients: a });
     const open = await compile(fn, { gradientOf: "loss", taps: ["attention/pattern"] }).run({ ids }, { weights, gradients: b });
-    expect(open["attention/pattern"].shape).toEqual([2, 2, 512, 512]);
-    expect(gradientGap(blocks.y.data as Float32Array, open.y.data as Float32Array)).toBeLessThan(1e-5);
+    expect(open["attention/pattern"].shape).toEqual([2, 2, length, length]);
+    expect(gradientGap(found.y.data as Float32Array, open.y.data as Float32Array)).toBeLessThan(1e-5);
     expect(gradientGap(a.data, b.data)).toBeLessThan(1e-5);
   });
 
   it("has gradients that agree with finite differences in float64", async () => {
-    const small = tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
-      const x = embedding(p.param("table", [7, 4]), ids);
-      return { loss: mean(square(attention(p.at("attention"), x, decoderConfig({ heads: 2, vocab: 7, positions: "none" })))) };
-    });
+    const small = withPositions("relative", 4);
     const options = { float: "float64" as const };
     const weights = initialise(parametersOf(small, options), chance(3));
-    for (const [i] of weights.data.entries()) weights.data[i] *= 2;
-    const step = compile(small, { ...options, gradientOf: "loss", threads: 1 });
+    const step = compile(small, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
     const gradients = new ParameterBuffer(weights.layout);
     const ids = tokens([1, 256], 3); // two blocks
     const value = async (_: readonly HostArray[]) => Number((await step.run({ ids }, { weights, gradients })).loss.data[0]);

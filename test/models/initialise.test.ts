@@ -40,6 +40,20 @@ describe("initial weights", () => {
     expect(of("tokens") * 8).toBeCloseTo(1, 1);
   });
 
+  it("of joined positions and of each of q, k, v are Glorot's for their own matrix", () => {
+    const weights = initialise(parametersOf(decoderLoss({ ...sizes, layers: 1, normPlace: "post", joinPositions: "concat" })), chance(1));
+    const of = (name: string) => spread(weights.view(`decoder/${name}`).data as Float32Array);
+    expect(of("positions/join/weight") / Math.sqrt(2 / (128 + 64))).toBeCloseTo(1, 1);
+    expect(of("block.0/attention/qkv/weight") / Math.sqrt(2 / (64 + 64))).toBeCloseTo(1, 1);
+  });
+
+  it("count three branches where there is cross-attention, and stay alive without norms or residuals", () => {
+    const pair = initialise(parametersOf(encoderDecoderLoss({ ...sizes, layers: 3 })), chance(1));
+    expect(spread(pair.view("model/decoder/block.0/cross/out/weight").data as Float32Array) / (0.02 / 3)).toBeCloseTo(1, 1);
+    const bare = initialise(parametersOf(decoderLoss({ ...sizes, norm: "none", residual: false })), chance(1));
+    expect(spread(bare.view("decoder/block.0/attention/out/weight").data as Float32Array)).toBeGreaterThan(0.1);
+  });
+
   it("of recurrent layers are uniform within 1/√width", () => {
     const weights = initialise(parametersOf(rnnLoss({ width: 64, vocab: 9 }), { bind: { batch: 1, time: 2, sourceTime: 2 } }), chance(1));
     const data = weights.view("model/decoder/layer.0/state/weight").data as Float32Array;

@@ -27,9 +27,15 @@ const rest = {
   joinPositions: ["add", "concat"],
   residual: [true, false],
   feedforward: [true, false],
+  keySize: [undefined, 6],
+  valueSize: [undefined, 3],
+  normAffine: [true, false],
 };
 
-const possible = ({ attention, score }: Combination): boolean => attention !== "free" || (score !== "bilinear" && score !== "additive");
+const possible = ({ attention, score, multiHead, keySize, valueSize, joinPositions, positions }: Combination): boolean =>
+  (attention !== "free" ||
+    (score !== "bilinear" && score !== "additive" && multiHead !== "wide" && keySize === undefined && valueSize === undefined)) &&
+  (joinPositions !== "concat" || positions === "learned" || positions === "sinusoidal");
 const crossing = (one: Combination): boolean => possible(one) && one.attention !== "free";
 const full = process.env.QKV_LAWS === "full";
 const combinations = (allowed: (one: Combination) => boolean): Combination[] =>
@@ -41,17 +47,19 @@ const name = (one: Combination) => Object.values(one).join(" ");
 
 type Feeds = Record<string, HostArray>;
 
-/** A model with weights large enough that everything matters. Without norms, and above all without a softmax too, large ones would overflow. */
-async function running(
-  fn: TensorFunction,
-  sizes: Record<string, number>,
-  { symbols = "open", norm = "layer" }: { symbols?: "open" | "bound"; norm?: unknown } = {},
-) {
+interface Kind {
+  readonly symbols?: "open" | "bound";
+  readonly norm?: unknown;
+  readonly attention?: unknown;
+}
+
+/** A model with weights large enough that everything matters, and small enough that numbers stay finite where neither norm nor softmax holds them. */
+async function running(fn: TensorFunction, sizes: Record<string, number>, { symbols = "open", norm, attention }: Kind = {}) {
   const weights = initialise(parametersOf(fn, { bind: sizes }), chance(5));
-  const size = norm === "none" ? 0.1 : 0.3;
+  const [added, scale] = norm !== "none" ? [0.3, 1] : attention === "linear" ? [0.1, 0.4] : [0.1, 1];
   for (const { name: parameter, offset, length } of weights.layout.entries) {
     const source = chance(6).fork(parameter);
-    for (let i = 0; i < length; i++) weights.data[offset + i] += size * source.normal(i);
+    for (let i = 0; i < length; i++) weights.data[offset + i] = scale * (weights.data[offset + i] + added * source.normal(i));
   }
   const f = compile(fn, { symbols, outputs: ["scores"], threads: 1 });
   const scores = async (feeds: Feeds) => (await f.run(feeds as never, { weights })).scores;

@@ -1,3 +1,5 @@
+import { chance } from "../../src/base/chance.ts";
+
 /** A choice for each of several questions. */
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Combination = Readonly<Record<string, unknown>>;
@@ -10,25 +12,33 @@ export function product(choices: Choices): Combination[] {
   );
 }
 
-/** Few combinations in which every pair of choices (that is allowed at all) occurs together: greedy, the same each time. */
+/** Few combinations in which every pair of choices that is allowed at all occurs together: greedy, the same each time. */
 export function pairwise(choices: Choices, allowed: (one: Combination) => boolean): Combination[] {
-  const all = product(choices).filter(allowed);
-  const pairsOf = (one: Combination): string[] => {
-    const parts = Object.entries(one).map(([name, value]) => `${name}=${value}`);
-    return parts.flatMap((a, i) => parts.slice(i + 1).map((b) => `${a} & ${b}`));
-  };
-  const open = new Set(all.flatMap(pairsOf));
+  const names = Object.keys(choices);
+  const key = (a: string, x: unknown, b: string, y: unknown) => `${a}=${x} & ${b}=${y}`;
+  const open = new Map<string, Combination>();
+  for (const [i, a] of names.entries()) {
+    for (const b of names.slice(i + 1))
+      for (const x of choices[a]) for (const y of choices[b]) open.set(key(a, x, b, y), { [a]: x, [b]: y });
+  }
+  const covered = (one: Combination) =>
+    names.flatMap((a, i) => names.slice(i + 1).map((b) => key(a, one[a], b, one[b]))).filter((pair) => open.has(pair));
+  const source = chance(1).fork("pairwise");
+  let drawn = 0;
+  const completed = (pair: Combination): Combination => ({
+    ...Object.fromEntries(names.map((name) => [name, choices[name][source.integer(drawn++, choices[name].length)]])),
+    ...pair,
+  });
   const chosen: Combination[] = [];
-  for (let seed = 1; open.size > 0; seed++) {
-    // of a few dozen candidates, the one that covers most of what is left
-    let [best, most] = [all[0], -1];
-    for (let i = 0; i < 60; i++) {
-      const candidate = all[(seed * 7919 + i * 104_729) % all.length];
-      const covered = pairsOf(candidate).filter((pair) => open.has(pair)).length;
-      if (covered > most) [best, most] = [candidate, covered];
+  while (open.size > 0) {
+    const [[pairKey, pair]] = open;
+    const candidates = Array.from({ length: 300 }, () => completed(pair)).filter(allowed);
+    if (candidates.length === 0) {
+      open.delete(pairKey); // not possible together
+      continue;
     }
-    if (most === 0) best = all.find((one) => pairsOf(one).some((pair) => open.has(pair))) as Combination;
-    for (const pair of pairsOf(best)) open.delete(pair);
+    const best = candidates.reduce((a, b) => (covered(b).length > covered(a).length ? b : a));
+    for (const found of covered(best)) open.delete(found);
     chosen.push(best);
   }
   return chosen;
