@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 // Every TypeScript block of the README and the docs runs.
 
 const root = join(import.meta.dirname, "..");
-const pages = ["README.md"];
+const pages = ["README.md", "docs/models.md"];
 
 function blocks(page: string): string[] {
   return [...readFileSync(join(root, page), "utf8").matchAll(/```ts\n(.*?)```/gs)].map(([, code]) => code);
