@@ -25,7 +25,7 @@ export interface AttentionConfig {
   readonly score: Score;
   /** With a softmax; without one (linear); or without any parameters (free). */
   readonly attention: "softmax" | "linear" | "free";
-  /** Where masked scores vanish: before the softmax, as it should be; after it, or nowhere, to see why. */
+  /** Where masked scores vanish: before the softmax, as it should be; after it, to see why; or, for the causal mask, nowhere. */
   readonly mask: "before-softmax" | "after-softmax" | "none";
   readonly positions: PositionKind;
   readonly dropout: number;
@@ -65,7 +65,7 @@ export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: A
   const { rotate = (y: Tensor) => y, bias } = source ? {} : attentionPositions(p, config.positions, q0, { causal });
   const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
   const k = p.tap("k", rotate(k0)); // [batch, head, key, size]
-  const parts = { q, k, v: p.tap("v", v), bias, causal, allowed };
+  const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", allowed };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
   return config.attention === "free" ? merged : dense(p.at("out"), merged, width, { weight: output });
@@ -104,15 +104,16 @@ function stepByStep(p: Scope, parts: Parts, { score, attention: kind, mask: plac
   const { q, k, v, bias } = parts;
   const raw = scoresOf(p, score, q, k); // [batch, head, query, key]
   const scores = p.tap("scores", bias ? add(raw, bias) : raw);
-  const mask = place === "none" ? undefined : maskOf(parts);
+  const mask = maskOf(parts);
   const zeroed = (x: Tensor) => (mask ? mul(x, cast(mask, x.dtype)) : x);
-  const patterns = {
-    "before-softmax": () => softmax(mask ? masked(scores, mask) : scores),
-    "after-softmax": () => zeroed(softmax(scores)), // rows no longer sum to one, and the denominator has seen the future
-    none: () => softmax(scores),
+  const patternOf = () => {
+    // Without a softmax a masked score is multiplied by 0: the lowest number would be garbage here.
+    if (kind === "linear") return zeroed(scores);
+    // After it, rows no longer sum to one, and the denominator has seen the future.
+    if (place === "after-softmax") return zeroed(softmax(scores));
+    return softmax(mask ? masked(scores, mask) : scores);
   };
-  // Without a softmax a masked score is multiplied by 0: the lowest number would be garbage here.
-  const pattern = p.tap("pattern", kind === "linear" ? zeroed(scores) : patterns[place]());
+  const pattern = p.tap("pattern", patternOf());
   return matmul(drop(p.at("pattern"), pattern, dropout), v);
 }
 
@@ -122,15 +123,13 @@ function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
 }
 
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
-function fused(parts: Parts, { score, mask: place }: AttentionConfig): Tensor {
-  const { q, k, v, bias } = parts;
+function fused({ q, k, v, bias, causal, allowed }: Parts, { score }: AttentionConfig): Tensor {
   const scale = score === "scaled" ? (q.shape[3].value as number) ** -0.5 : 1;
-  const mask = place === "none" ? {} : { causal: parts.causal, allowed: parts.allowed };
-  const count = mask.causal && !mask.allowed ? blockCount(q.shape[2]) : 1;
+  const count = causal && !allowed ? blockCount(q.shape[2]) : 1;
   const [queries, keys, values] = [q, k, v].map((x) => split(x, 2, count));
   const mixed = queries.map((block, i) => {
     const seen = (all: readonly Tensor[]) => (count === 1 ? all[0] : concat(all.slice(0, i + 1), 2));
-    const own = { q: block, k: seen(keys), v: seen(values), causal: mask.causal ?? false, allowed: mask.allowed };
+    const own = { q: block, k: seen(keys), v: seen(values), causal, allowed };
     const rows = bias && count > 1 ? blockOf(bias, block.shape[2], i) : bias;
     return attend(own.q, own.k, own.v, { scale, bias: additive(maskOf(own), rows, q) }).mixed;
   });
