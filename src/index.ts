@@ -18,7 +18,7 @@ export * from "./layers/index.ts";
 export * from "./models/index.ts";
 export { type EmitOptions, emitOnnx, type WeightSource } from "./onnx/emit.ts";
 export * from "./ops/index.ts";
-export { type CompiledFunction, type CompileOptions, compile, parametersOf } from "./runtime/compile.ts";
+export { type CompiledFunction, type CompileOptions, compile, parametersOf, type Results } from "./runtime/compile.ts";
 export { nodeEngine } from "./runtime/node.ts";
 export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";

@@ -26,7 +26,7 @@ export interface Workload {
 /** A GPT; its FLOPs by the usual count: tokens · (6 · parameters + 12 · layers · width · context). */
 function gpt(name: string, batch: number, burst: number, rounds: number): Workload {
   const config = decoderPresets[name.toLowerCase()];
-  const { layers = 0, width = 0, context = 0, vocab } = config;
+  const { layers = 0, width = 0, context = 0 } = config;
   const tokens = batch * context;
   return {
     name,
@@ -45,16 +45,7 @@ function gpt(name: string, batch: number, burst: number, rounds: number): Worklo
 }
 
 /** Pairs of sequences, the target a shifted source; FLOPs as they are counted in the graph that runs. */
-function pairs(
-  name: string,
-  what: string,
-  loss: TensorFunction,
-  vocab: number,
-  batch: number,
-  length: number,
-  burst: number,
-  rounds: number,
-): Workload {
+function pairs(name: string, what: string, loss: TensorFunction, { batch, length }: { batch: number; length: number }): Workload {
   return {
     name,
     what: `${what}, source and target ${length}, batch ${batch}`,
@@ -67,8 +58,8 @@ function pairs(
       const window = (shift: number) => windows(starts, shift, length, vocab);
       return { source: window(0), lengths: array("int32", new Int32Array(batch).fill(length)), target: window(1), targets: window(2) };
     },
-    burst,
-    rounds,
+    burst: 3,
+    rounds: 5,
   };
 }
 
@@ -79,29 +70,21 @@ function windows(starts: readonly number[], shift: number, length: number, vocab
   return array("int32", data, [starts.length, length]);
 }
 
+const vocab = 65;
+
 export const workloads: readonly Workload[] = [
   gpt("W1", 12, 10, 25),
   gpt("W2", 8, 3, 8),
   pairs(
     "W3",
     "an encoder–decoder of 3 + 3 layers, width 384",
-    encoderDecoderLoss({ layers: 3, heads: 6, width: 384, context: 128, vocab: 65 }),
-    65,
-    16,
-    64,
-    3,
-    8,
+    encoderDecoderLoss({ layers: 3, heads: 6, width: 384, context: 64, vocab }),
+    { batch: 16, length: 64 },
   ),
-  pairs(
-    "W4",
-    "a GRU encoder–decoder with attention, width 256",
-    rnnLoss({ cell: "gru", width: 256, vocab: 65, bidirectional: true }),
-    65,
-    32,
-    32,
-    3,
-    8,
-  ),
+  pairs("W4", "a GRU encoder–decoder with attention, width 256", rnnLoss({ cell: "gru", width: 256, vocab, bidirectional: true }), {
+    batch: 32,
+    length: 32,
+  }),
 ];
 
 export const batchesOf = ({ feeds }: Workload, count: number): Record<string, HostArray>[] =>

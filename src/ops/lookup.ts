@@ -26,7 +26,7 @@ const embeddingOp = defineOp<Record<string, never>>("embedding", {
   ],
 });
 
-/** The rows of a table [vocab, width] at the ids. */
+/** The rows of a table [vocab, width] at the ids, which must be from 0 to vocab − 1: a negative one would count from the end. */
 export const embedding = (table: Tensor, indices: Tensor): Tensor => embeddingOp.one([table, indices], {});
 
 const scatterRowsOp = defineOp<{ rows: Dim }>("scatterRows", {

@@ -26,8 +26,11 @@ export interface CompileOptions extends PipelineOptions, SessionOptions {
   readonly finite?: boolean;
 }
 
+/** What a run gives: every output and every tap that was asked for, by name. */
+export type Results<O extends Outputs, Tap extends string> = { readonly [Name in keyof O | Tap]: HostArray };
+
 /** A function of tensors that runs. Sessions are made when they are first needed, and kept. */
-export class CompiledFunction<I extends InputTypes, O extends Outputs> {
+export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap extends string = never> {
   readonly #fn: TensorFunction<I, O>;
   readonly #options: CompileOptions;
   readonly #engine: Engine;
@@ -65,10 +68,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
     return this.#programs.size;
   }
 
-  async run(
-    feeds: { readonly [K in keyof I]: HostArray } & Arrays,
-    options: RunOptions = {},
-  ): Promise<{ [K in keyof O]: HostArray } & Record<string, HostArray>> {
+  async run(feeds: { readonly [K in keyof I]: HostArray } & Arrays, options: RunOptions = {}): Promise<Results<O, Tap>> {
     const sizes = this.#check(feeds);
     return this.#use(sizes, async (program) => {
       this.#checkPatches(program, feeds, sizes);
@@ -76,7 +76,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
       const all = program.feeds(feeds, sizes, options, this.#options.weights !== undefined);
       const results = await program.run(all, options);
       if (this.#options.finite) await refuseNonFinite(program.graph, results, all, this.#engine, this.#emitOptions(), this.#options);
-      return results as { [K in keyof O]: HostArray } & Record<string, HostArray>;
+      return results as Results<O, Tap>;
     });
   }
 
@@ -140,10 +140,10 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs> {
 }
 
 /** Makes a function runnable. */
-export function compile<I extends InputTypes, O extends Outputs>(
+export function compile<I extends InputTypes, O extends Outputs, const Tap extends string = never>(
   fn: TensorFunction<I, O>,
-  options: CompileOptions = {},
-): CompiledFunction<I, O> {
+  options: CompileOptions & { readonly taps?: readonly Tap[] } = {},
+): CompiledFunction<I, O, Tap> {
   return new CompiledFunction(fn, options);
 }
 

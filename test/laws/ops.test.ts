@@ -114,7 +114,7 @@ async function agrees(op: Op, example: AnyExample, inputs: HostArray[], step: nu
   const { fn, probes } = projected(op, example);
   const run = compile(fn, { threads: 1 });
   const loss = async (arrays: readonly HostArray[]) => Number((await run.run({ ...feedsOf(arrays), ...probes })).loss.data[0]);
-  const analytic = await run.run({ ...feedsOf(inputs), ...probes });
+  const analytic: Record<string, HostArray> = await run.run({ ...feedsOf(inputs), ...probes });
   for (const [i, x] of inputs.entries()) {
     if (!isFloat(x.dtype)) continue;
     const numeric = await finiteDifference(loss, inputs, i, step);

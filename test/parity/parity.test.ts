@@ -123,7 +123,10 @@ describe.each(Object.entries(cases))("%s", (name, reference) => {
     for (const [key, { data }] of Object.entries(params)) (weights.view(key).data as Float32Array).set(data);
     const found = new ParameterBuffer(layout);
     const feeds = { ...hosts("float32", inputs), ...hosts("int32", ids), ...hosts("float32", probes, "probe ") };
-    const results = await compile(fn, { gradientOf: "total", threads: 1 }).run(feeds, { weights, gradients: found });
+    const results: Record<string, HostArray> = await compile(fn, { gradientOf: "total", threads: 1 }).run(feeds, {
+      weights,
+      gradients: found,
+    });
     for (const [key, { data }] of Object.entries(outputs))
       expect(gradientGap(results[key].data as Float32Array, data), key).toBeLessThan(1e-5);
     const ownOf = (key: string) => (results[`d ${key}`] ?? found.view(key)).data as Float32Array;

@@ -99,6 +99,14 @@ describe("a compiled function", () => {
     expect([...(await compile(fn, { weights }).run({ x: array("float32", [1, 2]) })).y.data]).toEqual([5, 14]);
   });
 
+  it("knows the names of its outputs and taps, also in its types", async () => {
+    const fn = tensorFunction({ x: float32([1]) }, (p, { x }) => ({ y: mul(p.tap("inner", add(x, 1)), 2) }));
+    const results = await compile(fn, { taps: ["inner"] }).run({ x: array("float32", [3]) });
+    // @ts-expect-error: there is no such output
+    expect(results.why).toBeUndefined();
+    expect([results.y.data[0], results.inner.data[0]]).toEqual([8, 4]);
+  });
+
   it("passes on the engine's own refusal as a typed error", async () => {
     const fn = tensorFunction({ ids: int32([1]), table: float32([3, 2]) }, (_, { ids, table }) => ({ y: embedding(table, ids) }));
     const feeds = { ids: array("int32", [7]), table: random([3, 2], 1) };

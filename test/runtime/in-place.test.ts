@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { array } from "../../src/base/arrays.ts";
+import { array, type HostArray } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { grad } from "../../src/gradients/grad.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
@@ -35,7 +35,7 @@ const plain = tensorFunction(loss.inputs, (p, inputs) => {
 });
 
 it("gradients in the flat buffer equal those of an ordinary run, bit for bit, run after run", async () => {
-  const ordinary = await compile(plain).run({ ids, targets }, { weights });
+  const ordinary: Record<string, HostArray> = await compile(plain).run({ ids, targets }, { weights });
   const gradients = new ParameterBuffer(weights.layout);
   const step = compile(loss, { gradientOf: "loss", outputs: ["loss"] });
   for (let run = 0; run < 3; run++) {
