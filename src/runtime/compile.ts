@@ -55,7 +55,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   /** The graph that runs for these sizes, cleaned up, with gradients. */
   graph(sizes: Sizes = {}): Promise<Graph> {
     this.#checkSymbols(sizes);
-    return prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } }, this.#engine);
+    return prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes } }, this.#engine, this.#options);
   }
 
   /** Compiles for these sizes ahead of the first run. */
@@ -127,10 +127,10 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
 
   async #program(sizes: Sizes): Promise<Program> {
     const graph = await this.graph(sizes);
-    const { threads, folder, profile, gradientOf } = this.#options;
+    const { threads, folder, profile, denormals, gradientOf } = this.#options;
     const differentiates = gradientOf !== undefined;
     const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates });
-    return new Program(graph, await this.#engine.createSession(model, { threads, folder, profile }), differentiates);
+    return new Program(graph, await this.#engine.createSession(model, { threads, folder, profile, denormals }), differentiates);
   }
 
   #emitOptions(): { weights?: (name: string) => WeightSource } {

@@ -6,7 +6,7 @@ import type { Attribute } from "../graph/op.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { byteSize, concreteShape } from "../graph/type.ts";
 import { emitOnnx, outputName } from "../onnx/emit.ts";
-import type { Engine } from "./session.ts";
+import type { Engine, SessionOptions } from "./session.ts";
 
 /** A folded constant larger than this costs more to keep than to compute. */
 const largest = 8 * 2 ** 20;
@@ -15,7 +15,7 @@ const largest = 8 * 2 ** 20;
  * Computes once what depends on no input: causal masks, position tables. The engine itself does the arithmetic, so a folded
  * value is the value that the graph would have had. Sizes must be known; what depends on an open symbol stays.
  */
-export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph> {
+export async function foldConstants(graph: Graph, engine: Engine, { denormals }: SessionOptions = {}): Promise<Graph> {
   const fixed = new Set<Node>();
   const wanted = new Map<string, Tensor>();
   const nodes = graphNodes(graph);
@@ -28,7 +28,7 @@ export async function foldConstants(graph: Graph, engine: Engine): Promise<Graph
   if (wanted.size > 0) {
     const unique = new Map([...new Set(wanted.values())].map((x, i) => [`${i}`, x]));
     const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs: unique };
-    const session = await engine.createSession(emitOnnx(part), { threads: 1 });
+    const session = await engine.createSession(emitOnnx(part), { threads: 1, denormals });
     try {
       const values = await session.run({}, [...unique.keys()].map(outputName));
       for (const [name, x] of unique) results.set(x, constant(values[outputName(name)]));

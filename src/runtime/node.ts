@@ -31,7 +31,7 @@ async function load(): Promise<Ort> {
   return loading;
 }
 
-function ortOptions({ threads, folder, profile }: SessionOptions): InferenceSession.SessionOptions {
+function ortOptions({ threads, folder, profile, denormals = "zero" }: SessionOptions): InferenceSession.SessionOptions {
   return {
     // Our own lowering does the fusing; the optimiser would undo some of it.
     graphOptimizationLevel: "disabled",
@@ -41,8 +41,7 @@ function ortOptions({ threads, folder, profile }: SessionOptions): InferenceSess
     ...(profile === undefined ? {} : { enableProfiling: true, profileFilePrefix: profile }),
     extra: {
       session: {
-        // A masked softmax is full of denormal numbers, and each costs a hundred cycles.
-        set_denormal_as_zero: "1",
+        set_denormal_as_zero: denormals === "zero" ? "1" : "0",
         ...(folder === undefined ? {} : { model_external_initializers_file_folder_path: folder }),
       },
     },

@@ -6,7 +6,7 @@ import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "
 import type { Tensor } from "../graph/tensor.ts";
 import { flattenRows } from "../ops/flatten.ts";
 import { foldConstants } from "./fold.ts";
-import type { Engine } from "./session.ts";
+import type { Engine, SessionOptions } from "./session.ts";
 
 export interface PipelineOptions extends GraphOptions {
   /** The outputs to compute, with the taps; all of them if left out. A training step has no use for a model's scores. */
@@ -21,9 +21,9 @@ export interface PipelineOptions extends GraphOptions {
 export const gradientName = (parameter: string): string => `gradient of ${parameter}`;
 
 /** From a function to the graph that runs: built, differentiated, cleaned up, flattened, folded. */
-export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine): Promise<Graph> {
+export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine, session: SessionOptions): Promise<Graph> {
   const whole = withGradients(chosen(buildGraph(fn, options), options), options);
-  return foldConstants(cleanUp(flattenRows(cleanUp(whole))), engine);
+  return foldConstants(cleanUp(flattenRows(cleanUp(whole))), engine, session);
 }
 
 /** Only the outputs that are wanted. */

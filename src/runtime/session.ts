@@ -3,6 +3,11 @@ import type { HostArray } from "../base/arrays.ts";
 export interface SessionOptions {
   /** How many threads one run may use; the engine's own choice if left out. */
   readonly threads?: number;
+  /**
+   * Numbers too small for full precision (below 1.2e-38) count as 0, unless they are kept. A masked softmax is full of them, and each
+   * costs a hundred cycles. The first session of a process decides, and for JavaScript's own numbers (below 2.2e-308) in that thread too.
+   */
+  readonly denormals?: "zero" | "keep";
   /** A folder in which the model's external data lies. */
   readonly folder?: string;
   /** Record what each operator takes; `endProfiling` writes it to a file with this prefix. */
