@@ -26,7 +26,7 @@ interface CellWeights {
   readonly hiddenBias: Tensor;
 }
 
-export const zeroState = (cell: Cell, width: number, like: Tensor): State =>
+const zeroState = (cell: Cell, width: number, like: Tensor): State =>
   Array.from({ length: states[cell] }, () => fill(like.dtype, [like.shape[0], Dim.of(width)], 0));
 
 /** One step: the input's part is computed for all times at once, so only the state's product is left here. */

@@ -14,7 +14,7 @@ import { type LossOptions, modeOf, scored } from "./losses.ts";
 import { effective, embedded, keyMask, type Mode, realPositions, stack, tokenTable } from "./transformer.ts";
 
 /** Every position sees every real position, [batch, time, width]. */
-export const encodedStates = layer((p, ids: Tensor, lengths: Tensor, config: TransformerConfig): Tensor => {
+const encodedStates = layer((p, ids: Tensor, lengths: Tensor, config: TransformerConfig): Tensor => {
   const table = tokenTable(p, "tokens", config.vocab, config);
   return stack(p, embedded(p, table, ids, config), config, { causal: false, allowed: keyMask(realPositions(lengths, ids)) });
 });
