@@ -19,6 +19,15 @@ it("is a pure function of seed, purpose and place", () => {
   for (const other of others) expect(other.bits(3)).not.toBe(a.bits(3));
 });
 
+it("gives the same bytes whatever the length and the place in a buffer", () => {
+  const long = chance(5).bytes(new Uint8Array(64));
+  for (const length of [0, 1, 7, 8, 9, 63]) {
+    expect(chance(5).bytes(new Uint8Array(length))).toEqual(long.slice(0, length));
+    expect(chance(5).bytes(new Uint8Array(new ArrayBuffer(length + 3), 3, length))).toEqual(long.slice(0, length));
+  }
+  expect([...long.slice(0, 4)]).toEqual([...new Uint8Array(Uint32Array.of(chance(5).bits(0)).buffer)]);
+});
+
 it("draws normal numbers with mean 0 and variance 1, and uniform bytes", () => {
   const source = chance(1).fork("statistics");
   const values = Array.from({ length: 20_000 }, (_, i) => source.normal(i));
