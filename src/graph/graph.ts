@@ -1,6 +1,7 @@
 import { GraphError } from "../base/errors.ts";
 import { withSizes } from "./dim.ts";
 import { input, leafName } from "./leaves.ts";
+import { checkNames } from "./names.ts";
 import { Scope, Trace, type TraceOptions } from "./scope.ts";
 import { type Node, Tensor, topological } from "./tensor.ts";
 import type { TensorType } from "./type.ts";
@@ -64,22 +65,6 @@ export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFu
   ]);
   for (const tensor of trace.noise.values()) inputs.set(leafName(tensor), tensor);
   return { inputs, parameters: trace.parameters, noise: trace.noise, outputs };
-}
-
-/** How names inside a model start: its own values, its outputs, its gradients. People's names must not. */
-export const reservedPrefixes = ["qkv:", "output ", "gradient of "] as const;
-
-/** Names live side by side in one model, so they must differ, and leave alone those that are used inside. */
-function checkNames(names: readonly (readonly [string, string])[]): void {
-  const seen = new Map<string, string>();
-  for (const [kind, name] of names) {
-    const before = seen.get(name);
-    if (before) throw new GraphError(`${before} and ${kind} are both called "${name}"; rename one of them`);
-    if (name === "" || name === "__proto__") throw new GraphError(`${kind} cannot be called "${name}"; give it another name`);
-    const reserved = reservedPrefixes.find((prefix) => name.startsWith(prefix));
-    if (reserved) throw new GraphError(`${kind} cannot be called "${name}": names that start with "${reserved}" are used inside`);
-    seen.set(name, kind);
-  }
 }
 
 export const graphNodes = (graph: Graph): Node[] => topological([...graph.outputs.values()]);

@@ -2,6 +2,7 @@ import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { DimLike } from "./dim.ts";
 import { type Initialiser, input, normal, parameter } from "./leaves.ts";
+import { prefixes } from "./names.ts";
 import { joinPath, withPath } from "./path.ts";
 import type { Tensor } from "./tensor.ts";
 import { tensorType } from "./type.ts";
@@ -32,10 +33,7 @@ export class Trace {
 
   /** An asked-for tap that the function never made is a mistake worth naming. */
   finish(): void {
-    for (const name of this.options.patches ?? []) {
-      if (!this.patches.has(name)) throw unknownTap(name, new Set([...this.taps.keys(), ...this.offered]));
-    }
-    for (const name of this.options.taps ?? []) {
+    for (const name of [...(this.options.patches ?? []), ...(this.options.taps ?? [])]) {
       if (!this.taps.has(name)) throw unknownTap(name, new Set([...this.taps.keys(), ...this.offered]));
     }
   }
@@ -76,7 +74,7 @@ export class Scope {
   noise(name: string, shape: readonly DimLike[]): Tensor {
     const full = joinPath(this.path, name);
     if (this.#trace.noise.has(full)) throw new GraphError(`at ${full}: this noise was declared before; give it another name`);
-    const bytes = input(`noise ${full}`, tensorType("uint8", shape));
+    const bytes = input(`${prefixes.noise}${full}`, tensorType("uint8", shape));
     this.#trace.noise.set(full, bytes);
     return bytes;
   }

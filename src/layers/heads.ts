@@ -1,5 +1,5 @@
 import { GraphError } from "../base/errors.ts";
-import { type Initialiser, uniform, zeros } from "../graph/leaves.ts";
+import { type Initialiser, zeros } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
@@ -16,7 +16,6 @@ export interface HeadOptions {
   /** Size of queries and keys, and of values, in each head. */
   readonly keySize: number;
   readonly valueSize: number;
-  readonly bias?: boolean;
   readonly weight?: Initialiser;
 }
 
@@ -46,13 +45,13 @@ export function mergeHeads(x: Tensor): Tensor {
 
 /** Queries, keys and values of self-attention, [batch, head, time, size] each. */
 export const selfProjections = layer((p, x: Tensor, options: HeadOptions): [Tensor, Tensor, Tensor] => {
-  const { heads, multiHead, keySize, valueSize, bias, weight } = options;
+  const { heads, multiHead, keySize, valueSize, weight } = options;
   if (multiHead === "narrow" || keySize !== valueSize)
     return [part(p, "q", x, keySize, options), part(p, "k", x, keySize, options), part(p, "v", x, valueSize, options)];
   // One product and one transpose for all three.
   const [batch, time] = x.shape;
   const start = weight ?? glorot(x.shape[2].value as number, heads * keySize); // each of the three is a matrix of its own
-  const all = dense(p.at("qkv"), x, 3 * heads * keySize, { bias, weight: start });
+  const all = dense(p.at("qkv"), x, 3 * heads * keySize, { weight: start });
   const byHead = transpose(reshape(all, [batch, time, 3 * heads, keySize]), [0, 2, 1, 3]);
   const [q, k, v] = split(byHead, 1, 3);
   return [q, k, v];
@@ -65,14 +64,11 @@ export const crossProjections = layer((p, x: Tensor, source: Tensor, options: He
   part(p, "v", source, options.valueSize, options),
 ]);
 
-const part = layer((p, name: string, x: Tensor, size: number, { heads, multiHead, bias = true, weight }: HeadOptions): Tensor => {
-  if (multiHead !== "narrow") return splitHeads(dense(p.at(name), x, heads * size, { bias, weight }), heads);
+const part = layer((p, name: string, x: Tensor, size: number, { heads, multiHead, weight }: HeadOptions): Tensor => {
+  if (multiHead !== "narrow") return splitHeads(dense(p.at(name), x, heads * size, { weight }), heads);
   const chunks = splitHeads(x, heads); // [batch, head, time, width/heads]: each head sees its own part of the input
   const chunk = chunks.shape[3].value as number;
   const place = p.at(name);
   const projected = matmul(chunks, place.param("weight", [heads, chunk, size], weight ?? glorot(chunk, size)));
-  return bias ? add(projected, place.param("bias", [heads, 1, size], zeros)) : projected;
+  return add(projected, place.param("bias", [heads, 1, size], zeros));
 });
-
-/** A start for small vectors, as the additive score's. */
-export const small = (size: number): Initialiser => uniform(1 / Math.sqrt(size));

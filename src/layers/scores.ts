@@ -1,11 +1,11 @@
 import { GraphError } from "../base/errors.ts";
+import { uniform } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
 import { tanh } from "../ops/functions.ts";
 import { reshape } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
-import { small } from "./heads.ts";
 import { glorot } from "./linear.ts";
 
 /** How a query and a key are compared. */
@@ -32,7 +32,7 @@ export const scoresOf = layer((p, kind: Score, q: Tensor, k: Tensor): Tensor => 
       const key = k.shape[2];
       const queries = reshape(side("query", q), [batch, head, query, 1, size]);
       const keys = reshape(side("key", k), [batch, head, 1, key, size]);
-      const v = p.param("v", [heads, 1, size, 1], small(size));
+      const v = p.param("v", [heads, 1, size, 1], uniform(1 / Math.sqrt(size)));
       return reshape(matmul(tanh(add(queries, keys)), v), [batch, head, query, key]);
     }
   }

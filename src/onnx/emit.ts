@@ -3,8 +3,9 @@ import { array, bytesPerElement, type DType, type TypedArray } from "../base/arr
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
 import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
-import { type Graph, graphNodes, reservedPrefixes } from "../graph/graph.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter, leafName } from "../graph/leaves.ts";
+import { prefixes } from "../graph/names.ts";
 import { type Solution, solveSymbols } from "../graph/solve.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { sameShape } from "../graph/type.ts";
@@ -21,9 +22,6 @@ import {
 
 /** The ONNX that qkv writes: operator set 23, IR version 10, and ONNX Runtime's own operators (com.microsoft, version 1). */
 export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
-
-/** Values inside a model start with this; `graph/graph.ts` keeps it out of the names that people give. */
-const internal = reservedPrefixes[0];
 
 /** A protobuf message, and so a model with everything inside, ends at 2 GiB. */
 const messageLimit = 2 ** 31 - 2 ** 20;
@@ -42,7 +40,7 @@ export interface EmitOptions {
 }
 
 /** The name of the output that is a sequence. */
-export const sequenceName = `${internal}sequence`;
+export const sequenceName = `${prefixes.internal}sequence`;
 
 /** A graph as the bytes of an ONNX model. */
 export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
@@ -125,7 +123,7 @@ class ModelWriter implements Emitter {
     attributes: Record<string, OnnxAttribute>,
     options: NodeOptions & { outputs: number },
   ): Value[] {
-    const output = Array.from({ length: options.outputs }, () => `${internal}${this.#count++}`);
+    const output = Array.from({ length: options.outputs }, () => `${prefixes.internal}${this.#count++}`);
     const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
     this.#nodes.push({
       name: `${this.#place}#${this.#nodes.length}`,
@@ -143,7 +141,7 @@ class ModelWriter implements Emitter {
     const key = `${dtype}[${shape}]${raw.length <= 64 ? raw.join() : this.#count++}`;
     const found = this.#initializers.get(key);
     if (found) return found.name;
-    const name = `${internal}c${this.#initializers.size}`;
+    const name = `${prefixes.internal}c${this.#initializers.size}`;
     const dims = shape.map(BigInt);
     this.#initializers.set(key, create(TensorProtoSchema, { name, dims, dataType: elementTypes[dtype], rawData: raw }));
     return name;
@@ -295,4 +293,4 @@ class ModelWriter implements Emitter {
 }
 
 /** The name of an output inside the model. It cannot clash with an input. */
-export const outputName = (name: string): string => `${reservedPrefixes[1]}${name}`;
+export const outputName = (name: string): string => `${prefixes.output}${name}`;

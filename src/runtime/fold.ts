@@ -17,26 +17,22 @@ const largest = 8 * 2 ** 20;
  */
 export async function foldConstants(graph: Graph, engine: Engine, { denormals }: SessionOptions = {}): Promise<Graph> {
   const fixed = new Set<Node>();
-  const wanted = new Map<string, Tensor>();
-  const nodes = graphNodes(graph);
-  const foldable = (x: Tensor) => fixed.has(x.node) && x.node.op.name !== "constant";
-  for (const node of nodes) {
+  const wanted = new Set<Tensor>(); // what the rest of the graph reads of the constant part
+  for (const node of graphNodes(graph)) {
     if (isFixed(node, fixed)) fixed.add(node);
-    else for (const x of node.inputs) if (foldable(x)) wanted.set(`${wanted.size}`, x);
+    else for (const x of node.inputs) if (fixed.has(x.node) && x.node.op.name !== "constant") wanted.add(x);
   }
+  if (wanted.size === 0) return graph;
+  const outputs = new Map([...wanted].map((x, i) => [`${i}`, x]));
   const results = new Map<Tensor, Tensor>();
-  if (wanted.size > 0) {
-    const unique = new Map([...new Set(wanted.values())].map((x, i) => [`${i}`, x]));
-    const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs: unique };
-    const session = await engine.createSession(emitOnnx(part), { threads: 1, denormals });
-    try {
-      const values = await session.run({}, [...unique.keys()].map(outputName));
-      for (const [name, x] of unique) results.set(x, constant(values[outputName(name)]));
-    } finally {
-      await session.release();
-    }
+  const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs };
+  const session = await engine.createSession(emitOnnx(part), { threads: 1, denormals });
+  try {
+    const values = await session.run({}, [...outputs.keys()].map(outputName));
+    for (const [name, x] of outputs) results.set(x, constant(values[outputName(name)]));
+  } finally {
+    await session.release();
   }
-  if (results.size === 0) return graph;
   return rewrite(graph, (node, inputs) => {
     const copied = copyNode(node, inputs);
     return node.outputs.map((y, i) => results.get(y) ?? copied[i]);

@@ -97,7 +97,7 @@ class NodeSession implements Session {
 
 /**
  * Runs with every output in a buffer of ours. The binding (1.30) fills these buffers and then copies each of them once more
- * into a new one, which nobody needs, and which costs 7 % of a small training step with the garbage it makes. It stops at an
+ * into a new one, which nobody needs, and which costs 5 % of a small training step with the garbage it makes. It stops at an
  * output that is not a tensor, so the model has such a one in front. Gives back false if the buffers were not filled after all.
  */
 async function runInPlace(

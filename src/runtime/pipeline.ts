@@ -3,6 +3,7 @@ import { suggest } from "../base/suggest.ts";
 import { grad } from "../gradients/grad.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "../graph/graph.ts";
+import { prefixes } from "../graph/names.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { flattenRows } from "../ops/flatten.ts";
 import { foldConstants } from "./fold.ts";
@@ -18,7 +19,7 @@ export interface PipelineOptions extends GraphOptions {
 }
 
 /** The name of a parameter's gradient among the outputs. */
-export const gradientName = (parameter: string): string => `gradient of ${parameter}`;
+export const gradientName = (parameter: string): string => `${prefixes.gradient}${parameter}`;
 
 /** From a function to the graph that runs: built, differentiated, cleaned up, flattened, folded. */
 export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine, session: SessionOptions): Promise<Graph> {

@@ -168,6 +168,11 @@ describe("names and kinds", () => {
   });
 });
 
+it("keeps an input from taking the place of dropout's random bytes", () => {
+  const fn = tensorFunction({ "noise a/dropout": float32([1]) }, (_, inputs) => ({ y: inputs["noise a/dropout"] }));
+  expect(() => buildGraph(fn)).toThrow('an input cannot be called "noise a/dropout": names that start with "noise " are used inside');
+});
+
 describe("differentiating", () => {
   const w = input("w", float32([3]));
   it.each<[string, () => unknown, string]>([

@@ -84,33 +84,26 @@ function pairs(source: number[][], change: (row: number[]) => number[]): Batch {
   };
 }
 
-/** How often each letter occurred before: 0, 1 or 2 and more. Only positions and looking back can tell. */
-function countingBatch(seed: number): Batch {
-  const rows = random(seed, 32, 10, 4);
-  const counts = rows.map((row) => row.map((letter, i) => Math.min(2, row.slice(0, i).filter((other) => other === letter).length)));
+/** Rows of letters, each with a tag: a number that is capped at 2. */
+function tagged(rows: number[][], count: (row: number[], i: number) => number): Batch {
+  const tags = rows.map((row) => row.map((_, i) => Math.min(2, count(row, i))));
   return {
     ids: ids(rows),
     lengths: array(
       "int32",
       rows.map((row) => row.length),
     ),
-    targets: ids(counts),
+    targets: ids(tags),
   };
 }
 
-/** How often each letter occurs elsewhere, on either side: 0, 1 or 2 and more. */
-function elsewhereBatch(seed: number): Batch {
-  const rows = random(seed, 32, 8, 6);
-  const counts = rows.map((row) => row.map((letter) => Math.min(2, row.filter((other) => other === letter).length - 1)));
-  return {
-    ids: ids(rows),
-    lengths: array(
-      "int32",
-      rows.map((row) => row.length),
-    ),
-    targets: ids(counts),
-  };
-}
+/** How often each letter occurred before. Only positions and looking back can tell. */
+const countingBatch = (seed: number): Batch =>
+  tagged(random(seed, 32, 10, 4), (row, i) => row.slice(0, i).filter((other) => other === row[i]).length);
+
+/** How often each letter occurs elsewhere, on either side. */
+const elsewhereBatch = (seed: number): Batch =>
+  tagged(random(seed, 32, 8, 6), (row, i) => row.filter((other) => other === row[i]).length - 1);
 
 /** Whether there are more ones than zeros. */
 function majorityBatch(seed: number): Batch {
