@@ -20,3 +20,12 @@ export class EngineError extends QkvError {}
 
 /** A flag, option or setting with a value that makes no sense. */
 export class ConfigError extends QkvError {}
+
+/** Data that cannot be trained on or read: the file, the line, what was found and what was wanted. */
+export class DataError extends QkvError {}
+
+/** A file that is not what its name says: a damaged model.safetensors, a tokenizer.json that nobody could use. */
+export class FormatError extends QkvError {}
+
+/** A run that cannot start or go on: its folder, its disk, or something in it that changed. */
+export class RunError extends QkvError {}
