@@ -22,6 +22,8 @@ export { type CompiledFunction, type CompileOptions, compile, parametersOf, type
 export { nodeEngine } from "./runtime/node.ts";
 export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
-export { AdamW, type AdamWOptions } from "./training/adamw.ts";
+export { Optimizer, type OptimizerOptions } from "./training/optimizer.ts";
+export { Adam, type AdamOptions, AdamW, optimizer, Sgd, type SgdOptions } from "./training/optimizers.ts";
+export { learningRate, type ScheduleOptions } from "./training/schedule.ts";
 export { countParameters, type PartCount } from "./weights/count.ts";
 export { initialise } from "./weights/initialise.ts";

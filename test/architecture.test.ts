@@ -8,6 +8,7 @@ const order = [
   "base",
   "text",
   "tokens",
+  "metrics",
   "batches",
   "graph",
   "ops",
@@ -18,16 +19,27 @@ const order = [
   "layers",
   "models",
   "training",
+  "recipes",
+  "runs",
   "generation",
+  "evaluation",
   "inspection",
   "pictures",
-  "recipes",
   "server",
   "bench",
   "cli",
 ];
 /** Who may touch the machine. Everything else runs in a browser too. */
-const mayUseNode = [/^cli\//, /^server\//, /^runtime\/node\.ts$/];
+const mayUseNode = [
+  /^cli\//,
+  /^server\//,
+  /^runs\//,
+  /^recipes\//,
+  /^runtime\/node\.ts$/,
+  /^text\/files\.ts$/,
+  /^batches\/ids-file\.ts$/,
+  /^training\/(disk|manifest|checkpoints)\.ts$/,
+];
 
 const root = join(import.meta.dirname, "../src");
 const files = (readdirSync(root, { recursive: true }) as string[]).filter((file) => file.endsWith(".ts") && !file.endsWith(".as.ts"));

@@ -4,7 +4,7 @@ import { tensorFunction } from "../graph/graph.ts";
 import { float32 } from "../graph/type.ts";
 import { matmul } from "../ops/products.ts";
 import { compile, parametersOf } from "../runtime/compile.ts";
-import { AdamW } from "../training/adamw.ts";
+import { AdamW } from "../training/optimizers.ts";
 import { initialise } from "../weights/initialise.ts";
 import { type Contestant, interleave } from "./measure.ts";
 import { batchesOf, type Workload, workloads } from "./workloads.ts";

@@ -1,12 +1,7 @@
-import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, Option } from "commander";
 import { benchTrain, type TrainingBench } from "../bench/train.ts";
 import { workloads } from "../bench/workloads.ts";
-
-function wholeNumber(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError("a whole number from 1 on is wanted.");
-  return value;
-}
+import { wholeNumber } from "./values.ts";
 
 interface Options {
   readonly threads: number;

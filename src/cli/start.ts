@@ -3,7 +3,7 @@ import { array } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { decoderLoss } from "../models/decoder.ts";
 import { compile, parametersOf } from "../runtime/compile.ts";
-import { AdamW } from "../training/adamw.ts";
+import { AdamW } from "../training/optimizers.ts";
 import { initialise } from "../weights/initialise.ts";
 
 // What `npm start` shows: a small GPT learns the characters of this project's README, and the loss falls.

@@ -1,4 +1,5 @@
 // The four architectures, their configs and their training losses.
+export { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss, modelNames, takesAnyLength } from "./any.ts";
 export {
   type DecoderConfig,
   type DecoderInput,

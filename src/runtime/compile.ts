@@ -8,7 +8,7 @@ import type { TensorType } from "../graph/type.ts";
 import { emitOnnx, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
-import { refuseNonFinite } from "./finite.ts";
+import { refuseNonFinite, whereNonFinite } from "./finite.ts";
 import { nodeEngine } from "./node.ts";
 import { type PipelineOptions, prepareGraph } from "./pipeline.ts";
 import { Program, type RunOptions } from "./program.ts";
@@ -77,6 +77,15 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
       const results = await program.run(all, options);
       if (this.#options.finite) await refuseNonFinite(program.graph, results, all, this.#engine, this.#emitOptions(), this.#options);
       return results as Results<O, Tap>;
+    });
+  }
+
+  /** Runs again with everything visible, and says where NaN or infinity first appears; undefined if nowhere. */
+  async whereNonFinite(feeds: { readonly [K in keyof I]: HostArray } & Arrays, options: RunOptions = {}): Promise<string | undefined> {
+    const sizes = this.#check(feeds);
+    return this.#use(sizes, (program) => {
+      const all = program.feeds(feeds, sizes, options, this.#options.weights !== undefined);
+      return whereNonFinite(program.graph, all, this.#engine, this.#emitOptions(), this.#options);
     });
   }
 

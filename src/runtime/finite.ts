@@ -29,7 +29,7 @@ export async function refuseNonFinite(
 }
 
 /** Runs the graph again with every computed tensor as an output, and names the first that is not finite. */
-async function whereNonFinite(
+export async function whereNonFinite(
   graph: Graph,
   feeds: Arrays,
   engine: Engine,

@@ -78,3 +78,13 @@ export function adamw(
     store<f32>(w + i, load<f32>(w + i) * keep - (first * rate) / (sqrt<f32>(second * root) + epsilon));
   }
 }
+
+/** y = keep · y + a · x: accumulating gradients, adding a decay to them, momentum. */
+export function blend(y: usize, x: usize, count: i32, keep: f32, a: f32): void {
+  const vKeep = f32x4.splat(keep), vA = f32x4.splat(a);
+  const whole = <usize>(count & ~3) << 2;
+  let i: usize = 0;
+  for (; i < whole; i += 16) v128.store(y + i, f32x4.add(f32x4.mul(v128.load(y + i), vKeep), f32x4.mul(v128.load(x + i), vA)));
+  const end = <usize>count << 2;
+  for (; i < end; i += 4) store<f32>(y + i, load<f32>(y + i) * keep + load<f32>(x + i) * a);
+}

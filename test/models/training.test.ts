@@ -7,7 +7,7 @@ import { encoderLoss } from "../../src/models/encoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { rnnLanguageModelLoss, rnnLoss } from "../../src/models/rnn.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
-import { AdamW } from "../../src/training/adamw.ts";
+import { AdamW } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 // Each architecture, and each kind of positions, learns a small task in a few hundred steps.

@@ -12,7 +12,7 @@ import { type DecoderInput, decoderConfig } from "../../src/models/config.ts";
 import { decoder, decoderLoss } from "../../src/models/decoder.ts";
 import { add, matmul } from "../../src/ops/index.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
-import { AdamW } from "../../src/training/adamw.ts";
+import { AdamW } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { random } from "../support/samples.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import type { ParameterLayout } from "../../src/graph/parameters.ts";
-import { AdamW } from "../../src/training/adamw.ts";
+import { AdamW } from "../../src/training/optimizers.ts";
 
 /** A matrix of 5×7 and a vector of 6: lengths that are no multiple of a vector register. */
 const layout: ParameterLayout = {

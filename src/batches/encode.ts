@@ -1,0 +1,122 @@
+import { DataError } from "../base/errors.ts";
+import type { Classified, Origin, Pair, Tagged } from "../text/examples.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { ignored } from "./batch.ts";
+import type { LabelledIds, PairIds, TaggedIds } from "./examples.ts";
+
+// Examples as ids, at their full length; `cut` comes later, when the context is known.
+
+/** "data.tsv, line 7: ", or nothing for an example that was made by hand. */
+const place = ({ file, line }: Origin): string => (file === undefined ? "" : `${file}${line === undefined ? "" : `, line ${line}`}: `);
+
+function labelIndex(labels: readonly string[]): (label: string, origin: Origin) => number {
+  const indices = new Map(labels.map((label, i) => [label, i]));
+  return (label, origin) => {
+    const found = indices.get(label);
+    if (found !== undefined) return found;
+    const some = labels.length > 8 ? `${labels.slice(0, 8).join(", ")}, …` : labels.join(", ");
+    throw new DataError(`${place(origin)}the label "${label}" is not one that the model knows (${some})`);
+  };
+}
+
+export function encodeClassified(examples: readonly Classified[], tokenizer: Tokenizer, labels: readonly string[]): LabelledIds[] {
+  const indexOf = labelIndex(labels);
+  return examples.map((example) => ({ ids: nonEmpty(tokenizer.encode(example.text), example), label: indexOf(example.label, example) }));
+}
+
+/** A text of which no token is left (a space, say, for a word tokenizer) would have nothing to look at. */
+function nonEmpty(ids: Int32Array, origin: Origin): Int32Array {
+  if (ids.length === 0)
+    throw new DataError(`${place(origin)}the tokenizer finds no token in this text; remove the line, or use --tokenizer char`);
+  return ids;
+}
+
+/**
+ * What a tag belongs to: a token of a char or byte tokenizer, and a word between spaces of any other. A word of several tokens carries its
+ * tag on the first.
+ */
+export function tagUnits(text: string, tokenizer: Tokenizer): Int32Array[] {
+  if (tokenizer.kind === "char" || tokenizer.kind === "byte") return Array.from(tokenizer.encode(text), (id) => Int32Array.of(id));
+  return wordsOf(text).map((word, i) => tokenizer.encode(i === 0 ? word : ` ${word}`));
+}
+
+export const wordsOf = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
+
+export function encodeTagged(examples: readonly Tagged[], tokenizer: Tokenizer, labels: readonly string[]): TaggedIds[] {
+  const indexOf = labelIndex(labels);
+  return examples.map((example) => {
+    const units = tagUnits(example.text, tokenizer);
+    if (units.length !== example.tags.length) throw new DataError(`${place(example)}${mismatch(example, units.length, tokenizer)}`);
+    const ids = nonEmpty(joined(units), example);
+    const tags = new Int32Array(ids.length).fill(ignored);
+    let at = 0;
+    for (const [i, unit] of units.entries()) {
+      if (unit.length > 0) tags[at] = indexOf(example.tags[i], example);
+      at += unit.length;
+    }
+    return { ids, tags };
+  });
+}
+
+function mismatch({ tags, text }: Tagged, units: number, { kind }: Tokenizer): string {
+  const what = kind === "char" ? "characters" : kind === "byte" ? "bytes" : "words";
+  const characters = [...text].length;
+  const cure = what === "words" && characters === tags.length ? "; one tag for each character wants --tokenizer char" : "";
+  return `${tags.length} tags for ${units} ${what}; every one needs its tag${cure}`;
+}
+
+function joined(parts: readonly Int32Array[]): Int32Array {
+  const all = new Int32Array(parts.reduce((total, part) => total + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+/** The ids that begin and end a sequence; only a tokenizer from elsewhere can lack them. */
+function ends({ start, end }: Tokenizer): { start: number; end: number } {
+  if (start === undefined || end === undefined)
+    throw new DataError("translation needs a tokenizer with tokens that begin and end a sequence, such as <s> and </s>; this one has none");
+  return { start, end };
+}
+
+export function encodeSource(text: string, tokenizer: Tokenizer): Int32Array {
+  return joined([tokenizer.encode(text), Int32Array.of(ends(tokenizer).end)]);
+}
+
+export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): PairIds[] {
+  const { start, end } = ends(tokenizer);
+  return examples.map(({ source, target }) => {
+    const ids = tokenizer.encode(target);
+    return {
+      source: encodeSource(source, tokenizer),
+      target: joined([Int32Array.of(start), ids]),
+      targets: joined([ids, Int32Array.of(end)]),
+    };
+  });
+}
+
+/** The same examples, none longer than the context, and how many had to be cut. */
+export function cut<Example extends object>(examples: readonly Example[], context: number): { examples: Example[]; count: number } {
+  let count = 0;
+  const shorter = examples.map((example) => {
+    const parts = Object.entries(example).map(([name, value]) =>
+      value instanceof Int32Array && value.length > context ? ([name, value.subarray(0, context)] as const) : ([name, value] as const),
+    );
+    if (parts.every(([name, value]) => value === example[name as keyof Example])) return example;
+    count++;
+    return Object.fromEntries(parts) as Example;
+  });
+  return { examples: shorter, count };
+}
+
+/** How often a tokenizer had to give its unknown token. */
+export function countUnknown(examples: readonly object[], { unknown }: Tokenizer): number {
+  let count = 0;
+  for (const example of examples)
+    for (const [name, value] of Object.entries(example))
+      if (value instanceof Int32Array && name !== "targets" && name !== "tags") for (const id of value) if (id === unknown) count++;
+  return count;
+}

@@ -1,0 +1,90 @@
+import { type Command, Option } from "commander";
+import { modelNames } from "../models/any.ts";
+import { optimizerNames } from "../training/optimizers.ts";
+import { schedules } from "../training/schedule.ts";
+import { countFromZero, positive, share, wholeNumber } from "./values.ts";
+
+// The flags that describe a model and its training. A flag's name in camel case is the name in config.json.
+
+const number = (flags: string, what: string, parse: (text: string) => number) => new Option(flags, what).argParser(parse);
+const choice = (flags: string, what: string, choices: readonly string[]) => new Option(flags, what).choices(choices);
+
+export const modelFlags: readonly Option[] = [
+  choice(
+    "--model <name>",
+    "the architecture (default by task: lm decoder, classify and tag encoder, translate encoder-decoder)",
+    modelNames,
+  ),
+  number("--layers <n>", "blocks on top of each other", wholeNumber),
+  number("--heads <n>", "heads of attention", wholeNumber),
+  number("--width <n>", "numbers that describe a token between the layers", wholeNumber),
+  number("--hidden <n>", "size inside the feed-forward layer (default 4 × width)", wholeNumber),
+  number("--ffn <n>", "the same as --hidden", wholeNumber),
+  number("--key-size <n>", "size of queries and keys in a head", wholeNumber),
+  number("--value-size <n>", "size of values in a head", wholeNumber),
+  number("--context <n>", "the most tokens that are seen at once", wholeNumber),
+  number("--dropout <share>", "share of numbers that are dropped while training", share),
+  choice("--positions <kind>", "how order is told", ["learned", "sinusoidal", "rotary", "alibi", "relative", "none"]),
+  choice("--join-positions <how>", "how positions join the tokens", ["add", "concat"]),
+  choice("--norm <kind>", "normalisation", ["layer", "rms", "none"]),
+  choice("--norm-place <place>", "before each sublayer or after it", ["pre", "post"]),
+  choice("--activation <name>", "inside the feed-forward layer", ["relu", "gelu", "gelu-tanh", "swiglu"]),
+  new Option("--no-tie", "output weights of their own, not those of the embeddings"),
+  choice("--pool <how>", "how an encoder gathers a text (classify)", ["mean", "class"]),
+  choice("--score <kind>", "how a query is compared with a key", ["scaled", "dot", "bilinear", "additive"]),
+  choice("--attention <kind>", "how values are mixed", ["softmax", "linear", "free"]),
+  new Option("--no-attention", "an RNN encoder–decoder with one vector for the whole source (rnn)"),
+  choice("--multi-head <kind>", "how heads are made", ["split", "narrow", "wide"]),
+  choice("--mask <kind>", "where the causal mask is applied", ["before-softmax", "after-softmax", "none"]),
+  new Option("--no-residual", "leave out the residual connections"),
+  new Option("--no-feedforward", "leave out the feed-forward layers"),
+  choice("--cell <kind>", "the recurrent cell (rnn)", ["rnn", "gru", "lstm"]),
+  new Option("--bidirectional", "an encoder that reads both ways (rnn)"),
+];
+
+export const trainingFlags: readonly Option[] = [
+  number("--steps <n>", "steps of training", wholeNumber),
+  number("--batch <n>", "windows or examples in a batch", wholeNumber),
+  number("--lr <rate>", "the highest learning rate", positive),
+  number("--min-lr <rate>", "where linear and cosine end (default a tenth of --lr)", positive),
+  number("--warmup <steps>", "steps in which the rate rises", countFromZero),
+  choice("--schedule <kind>", "how the rate falls after that", schedules),
+  choice("--optimizer <name>", "what moves the weights", optimizerNames),
+  number("--beta1 <n>", "decay of the first moment; momentum of sgd", share),
+  number("--beta2 <n>", "decay of the second moment", share),
+  number("--weight-decay <n>", "decay of the matrices", positive),
+  new Option("--decay-all", "biases and scales decay too"),
+  number("--clip <norm>", "the longest gradient; 0 for any", positive),
+  number("--label-smoothing <share>", "share of the target that is spread over all tokens", share),
+  number("--accumulate <n>", "batches whose gradients are added up for one step", wholeNumber),
+  number("--seed <n>", "everything random follows from it", countFromZero),
+  number("--threads <n>", "threads of the engine", wholeNumber),
+  number("--eval-every <steps>", "how often to validate (default a tenth of the steps)", wholeNumber),
+  number("--save-every <steps>", "how often to save a checkpoint (default a tenth of the steps)", wholeNumber),
+  number("--keep <n>", "how many checkpoints stay", wholeNumber),
+  number("--patience <n>", "stop after so many validations without an improvement; 0 for never", countFromZero),
+];
+
+export const columnFlags: readonly Option[] = ["text", "label", "source", "target", "tags"].map(
+  (name) =>
+    new Option(`--${name}-column <name>`, `the column that holds ${name === "tags" ? "the tags" : `the ${name}`} (default "${name}")`),
+);
+
+export function addFlags(command: Command, ...lists: readonly (readonly Option[])[]): Command {
+  for (const list of lists) for (const option of list) command.addOption(option);
+  return command;
+}
+
+/** The values of these flags that were typed, by their names in camel case. */
+export function typed(command: Command, flags: readonly Option[]): Record<string, unknown> {
+  const names = new Set(flags.map((flag) => flag.attributeName()));
+  const values = [...names]
+    .filter((name) => command.getOptionValueSource(name) === "cli")
+    .map((name) => [name, command.getOptionValue(name)]);
+  const { ffn, ...rest } = Object.fromEntries(values);
+  return ffn === undefined ? rest : { hidden: ffn, ...rest };
+}
+
+/** The flags of these that were typed, as they are written. */
+export const typedNames = (command: Command, flags: readonly Option[]): string[] =>
+  flags.filter((flag) => command.getOptionValueSource(flag.attributeName()) === "cli").map((flag) => (flag.long ?? "").replace(/^--/, ""));

@@ -1,0 +1,130 @@
+import type { RunEvent } from "../runs/train.ts";
+import { curve } from "./curve.ts";
+
+/** Where progress is written: standard error, or a stand-in. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const secondsBetweenLines = 10;
+const framesPerSecond = 10;
+/** How much of the smoothed loss is the past. */
+const smoothing = 0.98;
+
+export const duration = (seconds: number): string => {
+  const whole = Math.max(0, Math.round(seconds));
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return hours > 0 ? `${hours}:${`${minutes}`.padStart(2, "0")}:${`${rest}`.padStart(2, "0")}` : `${minutes}:${`${rest}`.padStart(2, "0")}`;
+};
+
+const grouped = (value: number): string => Math.round(value).toLocaleString("en");
+
+/** Shows a training run: a line that renews itself in a terminal, a line now and then elsewhere, and the loss curve at the end. */
+export class Progress {
+  readonly #screen: Screen;
+  readonly #clock: () => number;
+  readonly #losses: number[] = [];
+  #smoothed: number | undefined;
+  #valid: number | undefined;
+  #steps = 0;
+  #first = 0;
+  #rate = 0;
+  #begin = 0;
+  #shown = Number.NEGATIVE_INFINITY;
+  #line = "";
+
+  constructor(screen: Screen, clock: () => number) {
+    this.#screen = screen;
+    this.#clock = clock;
+  }
+
+  show(event: RunEvent): void {
+    switch (event.kind) {
+      case "ready":
+        this.#steps = event.config.training.steps;
+        this.#first = event.step;
+        this.#begin = this.#clock();
+        this.#print(introduction(event));
+        break;
+      case "warning":
+        this.#print(`warning: ${event.sentence}`);
+        break;
+      case "step": {
+        this.#losses.push(event.loss);
+        this.#smoothed = this.#smoothed === undefined ? event.loss : smoothing * this.#smoothed + (1 - smoothing) * event.loss;
+        const rate = event.tokens / event.seconds;
+        this.#rate = this.#rate === 0 ? rate : 0.9 * this.#rate + 0.1 * rate;
+        this.#tick(event.step, event.loss);
+        break;
+      }
+      case "validation":
+        this.#valid = event.loss;
+        if (!this.#screen.isTTY)
+          this.#print(
+            `step ${grouped(event.step)}/${grouped(this.#steps)}  validation loss ${event.loss.toFixed(4)}${event.improved ? "  (the best so far)" : ""}`,
+          );
+        break;
+      case "stopped":
+        this.#print(`stopped at step ${grouped(event.step)}: no improvement in ${event.waited} validations`);
+        break;
+      case "saved":
+      case "interrupted":
+        break;
+    }
+  }
+
+  /** The last line stays, and the curve of the loss comes under it. */
+  end(): void {
+    if (this.#screen.isTTY && this.#line) this.#screen.write("\n");
+    this.#line = "";
+    const picture = curve(this.#losses);
+    if (picture) this.#screen.write(`\nloss over ${grouped(this.#losses.length)} steps\n${picture}\n\n`);
+  }
+
+  #tick(step: number, loss: number): void {
+    const now = this.#clock();
+    const last = step === this.#steps;
+    const wait = this.#screen.isTTY ? 1 / framesPerSecond : secondsBetweenLines;
+    if (now - this.#shown < wait && !last) return;
+    this.#shown = now;
+    const done = step - this.#first;
+    const left = done > 0 ? ((now - this.#begin) / done) * (this.#steps - step) : 0;
+    const facts = [
+      `step ${grouped(step)}/${grouped(this.#steps)}`,
+      ...(this.#screen.isTTY ? [bar(step / this.#steps)] : []),
+      `loss ${loss.toFixed(3)} (smoothed ${(this.#smoothed ?? loss).toFixed(3)})`,
+      ...(this.#valid === undefined ? [] : [`valid ${this.#valid.toFixed(3)}`]),
+      `${grouped(this.#rate)} tokens/s`,
+      last ? `${duration(now - this.#begin)} in all` : `${duration(left)} left`,
+    ].join("  ");
+    if (this.#screen.isTTY) {
+      this.#line = facts.slice(0, Math.max(20, (this.#screen.columns ?? 100) - 1));
+      this.#screen.write(`\r\x1b[K${this.#line}`);
+    } else this.#print(facts);
+  }
+
+  /** A line that stays; in a terminal the renewed line moves under it. */
+  #print(text: string): void {
+    if (this.#screen.isTTY && this.#line) this.#screen.write(`\r\x1b[K${text}\n${this.#line}`);
+    else this.#screen.write(`${text}\n`);
+  }
+}
+
+function bar(share: number): string {
+  const full = Math.round(share * 24);
+  return `${"━".repeat(full)}${"─".repeat(24 - full)} ${`${Math.floor(share * 100)}`.padStart(3)} %`;
+}
+
+function introduction({ folder, config, parameters, padding, step, perEpoch }: Extract<RunEvent, { kind: "ready" }>): string {
+  const { model, task, tokenizer, data, training } = config;
+  const amounts = task === "lm" ? `${grouped(data.train)} bytes of text` : `${grouped(data.train)} examples`;
+  const held = data.valid === 0 ? "" : `, ${grouped(data.valid)} held out`;
+  const lines = [
+    `${model.model} with ${grouped(parameters)} parameters, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,
+    `${amounts}${held}; an epoch is ${grouped(perEpoch)} batches of ${training.batch}${padding > 0 ? `, ${(100 * padding).toFixed(1)} % of them padding` : ""}`,
+    step > 0 ? `going on at step ${grouped(step)} in ${folder}` : `into ${folder}`,
+  ];
+  return lines.join("\n");
+}

@@ -1,0 +1,195 @@
+import { homedir } from "node:os";
+import { basename, extname, join, resolve } from "node:path";
+import { Command, Option } from "commander";
+import { ConfigError } from "../base/errors.ts";
+import type { ModelName } from "../models/any.ts";
+import { preset } from "../models/presets.ts";
+import { recipe } from "../recipes/index.ts";
+import type { DataSource, Task, TrainingConfig } from "../runs/config.ts";
+import type { RunSettings } from "../runs/prepare.ts";
+import { type Changes, refuseChanges } from "../runs/resume.ts";
+import { type RunEvent, resumeRun, type TrainOptions, type TrainResult, trainRun } from "../runs/train.ts";
+import { formatOf } from "../text/files.ts";
+import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedNames } from "./flags.ts";
+import { Interrupt } from "./interrupt.ts";
+import { duration, Progress } from "./terminal.ts";
+import { share, wholeNumber } from "./values.ts";
+
+const dataFlags: readonly Option[] = [
+  new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(["lm", "classify", "tag", "translate"]),
+  new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
+  new Option("--full", "the long setting of the recipe; the quick one is the default"),
+  new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
+  new Option("--tokenizer <kind>", "char, byte, word, bpe, wordpiece, unigram, or a tokenizer.json"),
+  new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
+  new Option("--valid <file>", "validation data"),
+  new Option("--valid-fraction <share>", "share of the data to validate with, where there is no --valid (default 0.1)").argParser(share),
+];
+
+const runFlags: readonly Option[] = [
+  new Option("--out <run>", "the run folder (default runs/<name>-<task>)"),
+  new Option("--overwrite", "replace the run that is in the folder"),
+  new Option("--resume <run>", "go on exactly where a run stopped"),
+  new Option("--quiet", "no progress"),
+  new Option("--json", "print one line of JSON and nothing else"),
+];
+
+interface Options {
+  readonly task?: Task;
+  readonly recipe?: string;
+  readonly full?: boolean;
+  readonly preset?: string;
+  readonly tokenizer?: string;
+  readonly vocab?: number;
+  readonly valid?: string;
+  readonly validFraction?: number;
+  readonly out?: string;
+  readonly overwrite?: boolean;
+  readonly resume?: string;
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+}
+
+export const train = addFlags(
+  new Command("train")
+    .description(
+      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label (classify), text,tags (tag) or source,target (translate)",
+    )
+    .argument("[data...]", "files to train on; without any, a recipe"),
+  runFlags,
+  dataFlags,
+  columnFlags,
+  modelFlags,
+  trainingFlags,
+).action(async (data: string[], options: Options, command: Command) => {
+  const events = options.resume === undefined ? newRun(data, options, command) : resumed(options.resume, data, command);
+  await followed(events, options);
+});
+
+function newRun(files: readonly string[], options: Options, command: Command) {
+  const settings = settingsOf(files, options, command);
+  const folder = options.out ?? join("runs", `${nameOf(files, settings.source)}-${taskName(settings)}`);
+  return (host: TrainOptions) => trainRun(folder, settings, { ...host, overwrite: options.overwrite });
+}
+
+function resumed(folder: string, files: readonly string[], command: Command) {
+  const changeable = new Set(["steps", "eval-every", "save-every", "patience"]);
+  const fixed = [...dataFlags, ...columnFlags, ...modelFlags, ...trainingFlags, ...runFlags.slice(0, 2)];
+  refuseChanges(typedNames(command, fixed).filter((name) => !changeable.has(name)));
+  if (files.length > 0) throw new ConfigError(`a run goes on with its own data, so ${files[0]} cannot be given together with --resume`);
+  return (host: TrainOptions) => resumeRun(folder, typed(command, trainingFlags) as Changes, host);
+}
+
+/** What was asked for: the flags, over the recipe or the preset, over the defaults. */
+export function settingsOf(files: readonly string[], options: Options, command: Command): RunSettings {
+  const flags = typed(command, modelFlags);
+  const wanted = options.preset === undefined ? {} : withoutVocab(preset(options.preset));
+  if (files.length > 0 && options.recipe !== undefined)
+    throw new ConfigError(`a recipe has its own data, so ${files[0]} and --recipe ${options.recipe} cannot go together`);
+  if (files.length === 0) return recipeSettings(options, wanted, flags, command);
+  if (options.full) throw new ConfigError("--full is for recipes");
+  return {
+    task: options.task,
+    source: filesSource(files, options, command),
+    tokenizer: options.tokenizer,
+    vocab: options.vocab,
+    model: { ...wanted, ...flags },
+    training: typed(command, trainingFlags) as Partial<TrainingConfig>,
+  };
+}
+
+const withoutVocab = ({ model, config: { vocab: _, ...sizes } }: ReturnType<typeof preset>) => ({ ...sizes, model: model as ModelName });
+
+function filesSource(files: readonly string[], { valid, validFraction = 0.1 }: Options, command: Command): DataSource {
+  const columns = Object.fromEntries(
+    Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]),
+  );
+  return {
+    kind: "files",
+    files: files.map((file) => resolve(file)),
+    ...(valid !== undefined && { valid: resolve(valid) }),
+    validFraction,
+    ...(Object.keys(columns).length > 0 && { columns }),
+  };
+}
+
+function recipeSettings(
+  options: Options,
+  wanted: Readonly<Record<string, unknown>>,
+  flags: Readonly<Record<string, unknown>>,
+  command: Command,
+): RunSettings {
+  const { name, settings } = recipe(options.recipe ?? "book");
+  const own = settings(options.full ?? false);
+  for (const flag of typedNames(command, [...columnFlags, ...dataFlags.slice(-2)]))
+    throw new ConfigError(`the recipe ${name} has its own data, so --${flag} has no meaning for it`);
+  return {
+    task: options.task,
+    source: { kind: "recipe", name, full: options.full ?? false },
+    tokenizer: options.tokenizer ?? own.tokenizer,
+    vocab: options.vocab ?? own.vocab,
+    model: { ...own.model, ...wanted, ...flags },
+    training: { ...own.training, ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
+  };
+}
+
+const nameOf = (files: readonly string[], source: DataSource): string =>
+  source.kind === "recipe" ? source.name : basename(files[0], extname(files[0])).replace(/[^\w.-]+/g, "-") || "data";
+
+/** For the folder's name only; the data says what it really is. */
+function taskName({ task, source }: RunSettings): string {
+  if (task !== undefined) return task;
+  if (source.kind === "recipe") return recipe(source.name).task;
+  return formatOf(source.files[0]) === "txt" ? "lm" : "examples";
+}
+
+/** Where tokenised text is kept between runs. */
+const cacheFolder = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "qkv");
+
+/** Runs, shows, and prints the result. */
+async function followed(start: (host: TrainOptions) => AsyncGenerator<RunEvent, TrainResult>, { quiet, json }: Options): Promise<void> {
+  const clock = () => performance.now() / 1000; // counted from the start of the process
+  const interrupt = new Interrupt((sentence) => console.error(`\n${sentence}`));
+  const progress = quiet ? undefined : new Progress(process.stderr, clock);
+  const events = start({ cache: cacheFolder(), clock, interrupted: () => interrupt.asked });
+  try {
+    for (;;) {
+      const { done, value } = await events.next();
+      if (done) return finish(value, { quiet, json, clock, progress });
+      if (value.kind === "ready") interrupt.canSave = true;
+      if (progress) progress.show(value);
+      else if (value.kind === "warning") console.error(`warning: ${value.sentence}`);
+    }
+  } finally {
+    interrupt.release();
+  }
+}
+
+interface Ending {
+  readonly quiet?: boolean;
+  readonly json?: boolean;
+  readonly clock: () => number;
+  readonly progress?: Progress;
+}
+
+function finish({ interrupted, ...result }: TrainResult, { quiet, json, clock, progress }: Ending): void {
+  progress?.end();
+  const { steps, loss, validLoss, run, trainingSeconds, validationSeconds, parameters, tokensPerSecond } = result;
+  const totalSeconds = clock();
+  if (json)
+    console.log(
+      JSON.stringify({ steps, loss, validLoss, trainingSeconds, validationSeconds, totalSeconds, tokensPerSecond, parameters, run }),
+    );
+  if (interrupted) {
+    console.error(`stopped at step ${steps} and saved; go on with: qkv train --resume ${run}`);
+    process.exitCode = 130;
+    return;
+  }
+  if (json || quiet) return;
+  if (loss === null) console.error(`${run} already has its ${steps} steps; train longer with: qkv train --resume ${run} --steps <more>`);
+  else
+    console.error(
+      `${steps} steps in ${duration(totalSeconds)}: loss ${loss.toFixed(4)}${validLoss === null ? "" : `, best validation loss ${validLoss.toFixed(4)}`}`,
+    );
+  console.log(run);
+}

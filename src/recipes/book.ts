@@ -1,0 +1,12 @@
+import { fileURLToPath } from "node:url";
+import type { Recipe } from "./recipe.ts";
+
+/** Moby-Dick, which comes with the package. */
+export const book: Recipe = {
+  name: "book",
+  teaches: "a small character model learns to write like Moby-Dick: letters first, then words, then something like sentences",
+  result: "",
+  task: "lm",
+  data: async () => ({ kind: "text", file: fileURLToPath(new URL("../../data/moby-dick.txt", import.meta.url)), validFraction: 0.05 }),
+  settings: (full) => ({ tokenizer: "char", training: { steps: full ? 10_000 : 1500 } }),
+};

@@ -1,0 +1,34 @@
+import type { ModelName } from "../models/any.ts";
+import type { Example, ExampleTask } from "../text/examples.ts";
+
+/** Where a recipe's data comes from. */
+export type RecipeData =
+  /** A text that comes with the package, or from one that is installed on request. */
+  | { readonly kind: "text"; readonly file: string; readonly validFraction: number }
+  /** Examples made or read by the recipe, in three parts. */
+  | {
+      readonly kind: "examples";
+      readonly task: ExampleTask;
+      readonly train: readonly Example[];
+      readonly valid: readonly Example[];
+      readonly test: readonly Example[];
+    };
+
+/** Settings under the names that the command line gives them; what is left out is the task's default. */
+export interface RecipeSettings {
+  readonly tokenizer?: string;
+  readonly vocab?: number;
+  readonly model?: Readonly<Record<string, unknown>> & { readonly model?: ModelName };
+  readonly training?: Readonly<Record<string, unknown>>;
+}
+
+/** One task of the lectures: its data, its settings, what it teaches and the result it should reach. */
+export interface Recipe {
+  readonly name: string;
+  readonly teaches: string;
+  /** What was reached, with the setting and the time that it took. */
+  readonly result: string;
+  readonly task: "lm" | ExampleTask;
+  data(full: boolean): Promise<RecipeData>;
+  settings(full: boolean): RecipeSettings;
+}

@@ -1,0 +1,120 @@
+import { z } from "zod";
+import { ConfigError, FormatError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import { type ModelConfig, type ModelInput, modelConfig } from "../models/any.ts";
+import { optimizerNames } from "../training/optimizers.ts";
+import { schedules } from "../training/schedule.ts";
+
+// config.json: everything that is needed to build the model again and to go on with its training. Checked on the way in.
+
+const count = z.int().positive().max(1e9);
+const rate = z.number().min(0).max(1e6);
+
+const trainingSchema = z.strictObject({
+  steps: count,
+  /** Examples, or windows, in one batch. */
+  batch: z.int().positive().max(1_000_000),
+  lr: rate,
+  minLr: rate,
+  warmup: z.int().min(0).max(1e9),
+  schedule: z.enum(schedules),
+  optimizer: z.enum(optimizerNames),
+  beta1: z.number().min(0).lt(1),
+  beta2: z.number().min(0).lt(1),
+  weightDecay: rate,
+  /** Whether biases and scales decay too. */
+  decayAll: z.boolean(),
+  /** The largest norm of the gradient; 0 for any. */
+  clip: rate,
+  labelSmoothing: z.number().min(0).lt(1),
+  accumulate: z.int().positive().max(10_000),
+  seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+  threads: z.int().positive().max(1024),
+  evalEvery: count,
+  saveEvery: count,
+  /** How many checkpoints stay. */
+  keep: z.int().positive().max(10_000),
+  /** Validations without an improvement before training stops; 0 for any number. */
+  patience: z.int().min(0).max(1e9),
+});
+
+const columnsSchema = z.strictObject({
+  text: z.string().optional(),
+  label: z.string().optional(),
+  source: z.string().optional(),
+  target: z.string().optional(),
+  tags: z.string().optional(),
+});
+
+const sourceSchema = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("files"),
+    files: z.array(z.string()).min(1),
+    valid: z.string().optional(),
+    validFraction: z.number().min(0).lt(1),
+    columns: columnsSchema.optional(),
+  }),
+  z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
+]);
+
+const runSchema = z.strictObject({
+  format: z.literal(1),
+  task: z.enum(["lm", "classify", "tag", "translate"]),
+  model: z.record(z.string(), z.unknown()),
+  /** Names of labels or tags, in the order of their scores. */
+  labels: z.array(z.string()).optional(),
+  tokenizer: z.strictObject({ kind: z.string(), sha256: z.string() }),
+  data: z.strictObject({
+    source: sourceSchema,
+    /** SHA-256 of all that is trained on and validated with. */
+    sha256: z.string(),
+    /** Texts in bytes, examples in number. */
+    train: z.int().min(0),
+    valid: z.int().min(0),
+  }),
+  training: trainingSchema,
+});
+
+export type TrainingConfig = z.output<typeof trainingSchema>;
+export type DataSource = z.output<typeof sourceSchema>;
+export type RunConfig = Omit<z.output<typeof runSchema>, "model"> & { readonly model: ModelConfig };
+export type { Task } from "../text/examples.ts";
+
+export function trainingConfig(given: unknown): TrainingConfig {
+  const result = trainingSchema.safeParse(given);
+  if (result.success) return result.data;
+  throw new ConfigError(complaint(result.error, trainingSchema, "config.training"));
+}
+
+/** Reads config.json. Whatever is wrong with it is said with the place where it is. */
+export function parseRunConfig(text: string, where: string): RunConfig {
+  const result = runSchema.safeParse(parsedJson(text, where));
+  if (!result.success) throw new FormatError(`${where}: ${complaint(result.error, runSchema, "config")}`);
+  const { model, ...rest } = result.data;
+  try {
+    return { ...rest, model: modelConfig(model as unknown as ModelInput) };
+  } catch (error) {
+    if (error instanceof ConfigError)
+      throw new FormatError(`${where}: ${error.message.replace(/^at config\b/, "at config.model")}`, { cause: error });
+    throw error;
+  }
+}
+
+function parsedJson(text: string, where: string): unknown {
+  try {
+    return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+  } catch (cause) {
+    throw new FormatError(`${where}: not JSON (${cause instanceof Error ? cause.message : cause})`, { cause });
+  }
+}
+
+function complaint(error: z.ZodError, schema: z.ZodObject, root: string): string {
+  const [issue] = error.issues;
+  const path = [root, ...issue.path.map(String)];
+  if (issue.code !== "unrecognized_keys") return `at ${path.join(".")}: ${issue.message}`;
+  const [key] = issue.keys;
+  const inner = issue.path.reduce<unknown>((at, part) => (at instanceof z.ZodObject ? at.shape[String(part)] : undefined), schema);
+  return `at ${[...path, key].join(".")}: unknown key${inner instanceof z.ZodObject ? suggest(key, Object.keys(inner.shape)) : ""}`;
+}
+
+export const runConfigText = (config: RunConfig): string => `${JSON.stringify(config, null, 2)}\n`;

@@ -1,0 +1,88 @@
+import { ConfigError } from "../base/errors.ts";
+import type { ModelName } from "../models/any.ts";
+import type { TokenizerKind } from "../tokens/tokenizer.ts";
+import type { Task, TrainingConfig } from "./config.ts";
+
+// What is used where nothing else is said. The language model's settings are measured: see docs/training.md.
+
+export const modelsFor: Readonly<Record<Task, readonly ModelName[]>> = {
+  lm: ["decoder", "rnn"],
+  classify: ["encoder"],
+  tag: ["encoder"],
+  translate: ["encoder-decoder", "rnn"],
+};
+
+/** The model for a task, or the one that was asked for if it can do the task. */
+export function modelFor(task: Task, wanted?: ModelName): ModelName {
+  const able = modelsFor[task];
+  if (wanted === undefined) return able[0];
+  if (able.includes(wanted)) return wanted;
+  throw new ConfigError(`--model ${wanted} cannot do --task ${task}; use --model ${able.join(" or --model ")}`);
+}
+
+export const tokenizerFor: Readonly<Record<Task, TokenizerKind>> = { lm: "char", classify: "word", tag: "word", translate: "bpe" };
+
+/** Sizes and choices of a model, where they differ from those of its config. */
+export function modelDefaults(task: Task, model: ModelName): Readonly<Record<string, unknown>> {
+  if (model === "rnn") return { width: 128, layers: 1, dropout: task === "lm" ? 0 : 0.1 };
+  switch (task) {
+    case "lm":
+      return { layers: 4, heads: 4, width: 128, context: 64 };
+    case "classify":
+    case "tag":
+      return { layers: 2, heads: 4, width: 128, dropout: 0.1 };
+    case "translate":
+      return { layers: 2, heads: 4, width: 128, dropout: 0.1 };
+  }
+}
+
+/** The longest context that is chosen from the lengths of the examples. */
+export const longestContext: Readonly<Record<Exclude<Task, "lm">, number>> = { classify: 512, tag: 512, translate: 256 };
+
+const common = {
+  schedule: "cosine",
+  optimizer: "adamw",
+  beta1: 0.9,
+  beta2: 0.99,
+  weightDecay: 0.1,
+  decayAll: false,
+  clip: 1,
+  accumulate: 1,
+  seed: 1,
+  keep: 2,
+  patience: 0,
+} as const;
+
+type Settled = Pick<TrainingConfig, "steps" | "batch" | "lr" | "labelSmoothing">;
+
+const byTask: Readonly<Record<Task, Settled>> = {
+  lm: { steps: 2000, batch: 12, lr: 1e-3, labelSmoothing: 0 },
+  classify: { steps: 1000, batch: 32, lr: 1e-3, labelSmoothing: 0 },
+  tag: { steps: 1000, batch: 32, lr: 1e-3, labelSmoothing: 0 },
+  translate: { steps: 2000, batch: 32, lr: 1e-3, labelSmoothing: 0.1 },
+};
+
+/** Everything about training, from what was given and the task's defaults. */
+export function trainingDefaults(
+  task: Task,
+  given: Partial<TrainingConfig>,
+  { width, threads }: { width: number; threads: number },
+): TrainingConfig {
+  const steps = given.steps ?? byTask[task].steps;
+  const warmup = given.warmup ?? Math.min(100, Math.floor(steps / 10));
+  const paper = 1 / Math.sqrt(width * Math.max(1, warmup)); // the highest rate of Vaswani et al.
+  const lr = given.lr ?? (given.schedule === "noam" ? paper : byTask[task].lr);
+  const tenth = Math.max(1, Math.round(steps / 10));
+  return {
+    ...common,
+    ...byTask[task],
+    minLr: lr / 10,
+    evalEvery: tenth,
+    saveEvery: tenth,
+    threads,
+    ...given,
+    steps,
+    warmup,
+    lr,
+  };
+}

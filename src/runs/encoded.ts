@@ -1,0 +1,94 @@
+import { countUnknown, encodeClassified, encodePairs, encodeTagged } from "../batches/encode.ts";
+import {
+  type LabelledIds,
+  type Layout,
+  labelledLayout,
+  type PairIds,
+  pairLayout,
+  type TaggedIds,
+  taggedLayout,
+} from "../batches/examples.ts";
+import type { Classified, Example, Pair, Tagged } from "../text/examples.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { Raw, RawExamples, RawText } from "./raw.ts";
+import { type TokenisedText, tokenise } from "./tokenised.ts";
+
+// Data as ids.
+
+export interface EncodedText {
+  readonly kind: "text";
+  readonly train: TokenisedText;
+  readonly valid?: TokenisedText;
+}
+
+/** Examples of one kind, with the layout in which they are batched. */
+export interface EncodedExamples<E extends LabelledIds | TaggedIds | PairIds = LabelledIds | TaggedIds | PairIds> {
+  readonly kind: "examples";
+  readonly layout: Layout<E>;
+  readonly train: readonly E[];
+  readonly valid: readonly E[];
+}
+
+export type Encoded = EncodedText | EncodedExamples;
+
+/** Label names in a fixed order: numbers by size, words by code point. */
+export function labelsOf(raw: RawExamples): string[] | undefined {
+  if (raw.task === "translate") return undefined;
+  const names = new Set(
+    [...raw.train, ...raw.valid].flatMap((example) => ("tags" in example ? example.tags : "label" in example ? [example.label] : [])),
+  );
+  const numeric = [...names].every((name) => /^-?\d{1,15}$/.test(name));
+  return [...names].sort(numeric ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : 1));
+}
+
+type Encode<E> = (examples: readonly Example[]) => E[];
+
+/** How a task's examples become ids, and how those are batched. The task says which examples these are. */
+export function encoding(
+  task: RawExamples["task"],
+  tokenizer: Tokenizer,
+  labels: readonly string[],
+): { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> } {
+  const kinds = {
+    classify: {
+      encode: (examples: readonly Example[]) => encodeClassified(examples as Classified[], tokenizer, labels),
+      layout: labelledLayout,
+    },
+    tag: { encode: (examples: readonly Example[]) => encodeTagged(examples as Tagged[], tokenizer, labels), layout: taggedLayout },
+    translate: { encode: (examples: readonly Example[]) => encodePairs(examples as Pair[], tokenizer), layout: pairLayout },
+  };
+  return kinds[task] as { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> };
+}
+
+export interface EncodeOptions {
+  readonly tokenizer: Tokenizer;
+  readonly tokenizerHash: string;
+  readonly labels?: readonly string[];
+  /** The folder for tokenised text. */
+  readonly cache: string;
+}
+
+export async function encodeRaw(raw: Raw, options: EncodeOptions): Promise<Encoded> {
+  return raw.kind === "text" ? encodeText(raw, options) : encodeExamples(raw, options);
+}
+
+async function encodeText({ train, valid, sha256 }: RawText, { tokenizer, tokenizerHash, cache }: EncodeOptions): Promise<EncodedText> {
+  const ids = (parts: RawText["train"], name: string) => tokenise(parts, `${sha256} ${name}`, tokenizer, tokenizerHash, cache);
+  return { kind: "text", train: await ids(train, "train"), ...(valid.length > 0 ? { valid: await ids(valid, "valid") } : {}) };
+}
+
+function encodeExamples(raw: RawExamples, { tokenizer, labels = [] }: EncodeOptions): EncodedExamples {
+  const { encode, layout } = encoding(raw.task, tokenizer, labels);
+  return { kind: "examples", layout, train: encode(raw.train), valid: encode(raw.valid) };
+}
+
+/** A sentence for each part in which tokens were unknown. */
+export function unknownWarnings(encoded: Encoded, tokenizer: Tokenizer): string[] {
+  const counts =
+    encoded.kind === "text"
+      ? { training: encoded.train.unknown, validation: encoded.valid?.unknown ?? 0 }
+      : { training: countUnknown(encoded.train, tokenizer), validation: countUnknown(encoded.valid, tokenizer) };
+  return Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([part, count]) => `${count.toLocaleString("en")} tokens of the ${part} data are not in the vocabulary and count as unknown`);
+}

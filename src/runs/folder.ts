@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { RunError } from "../base/errors.ts";
+import { ParameterBuffer } from "../graph/parameters.ts";
+import { modelLoss } from "../models/any.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { diskError, removeTemporaries, writeDurably } from "../training/disk.ts";
+import { loadParameters } from "../weights/load.ts";
+import { readSafetensors } from "../weights/safetensors.ts";
+import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
+
+// The run folder: what lies where, who may write, and how it is read again.
+
+const own = ["config.json", "tokenizer.json", "model.safetensors", "log.jsonl", "checkpoints", "lock"];
+
+export const paths = (folder: string) => ({
+  config: join(folder, "config.json"),
+  tokenizer: join(folder, "tokenizer.json"),
+  model: join(folder, "model.safetensors"),
+  log: join(folder, "log.jsonl"),
+  checkpoints: join(folder, "checkpoints"),
+  lock: join(folder, "lock"),
+});
+
+export const isRun = (folder: string): boolean => existsSync(paths(folder).config);
+
+/** Makes a folder ready for a new run. One that holds a run is left alone, unless it may be overwritten; what is not ours stays in any case. */
+export function makeRunFolder(folder: string, overwrite: boolean): void {
+  if (isRun(folder) && !overwrite)
+    throw new RunError(
+      `${folder} already holds a run; go on with it by --resume ${folder}, choose another --out, or replace it with --overwrite`,
+    );
+  try {
+    mkdirSync(folder, { recursive: true });
+    if (isRun(folder)) rmSync(paths(folder).config); // first, so that half a run is never taken for one
+    for (const name of own) if (name !== "lock") rmSync(join(folder, name), { recursive: true, force: true });
+    removeTemporaries(folder);
+  } catch (error) {
+    throw diskError(error, folder, "make the run folder");
+  }
+}
+
+/** Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing. */
+export function lockRun(folder: string): () => void {
+  const { lock } = paths(folder);
+  for (let attempt = 0; attempt < 2; attempt++) {
+    try {
+      const descriptor = openSync(lock, "wx");
+      writeSync(descriptor, `${process.pid}`);
+      closeSync(descriptor);
+      return () => rmSync(lock, { force: true });
+    } catch (error) {
+      if ((error as { code?: string }).code !== "EEXIST") throw diskError(error, folder, "write into");
+      const owner = Number(readFileSync(lock, "utf8"));
+      if (owner !== process.pid && isAlive(owner))
+        throw new RunError(
+          `process ${owner} is training in ${folder} at this moment; wait for it or stop it (if there is none, remove ${lock})`,
+        );
+      rmSync(lock, { force: true });
+    }
+  }
+  throw new RunError(`another process is starting in ${folder} at this moment; wait for it, or choose another --out`);
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
+  }
+}
+
+export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+/** The config comes last: with it, the folder is a run. */
+export function writeRun(folder: string, config: RunConfig, tokenizer: Tokenizer): void {
+  const { tokenizer: tokenizerFile, config: configFile } = paths(folder);
+  writeDurably(tokenizerFile, saveTokenizer(tokenizer));
+  writeDurably(configFile, runConfigText(config));
+}
+
+export interface OpenRun {
+  readonly folder: string;
+  readonly config: RunConfig;
+  readonly tokenizer: Tokenizer;
+}
+
+/** Reads a run's config and tokenizer, checked. */
+export function openRun(folder: string): OpenRun {
+  const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
+  if (!isRun(folder)) throw new RunError(`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`);
+  const config = parseRunConfig(readText(configFile), configFile);
+  const text = readText(tokenizerFile);
+  const tokenizer = parseTokenizer(text, tokenizerFile);
+  if (sha256(text) !== config.tokenizer.sha256)
+    throw new RunError(
+      `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,
+    );
+  return { folder, config, tokenizer };
+}
+
+function nearbyRuns(folder: string): string {
+  try {
+    const runs = readdirSync(folder).filter((name) => isRun(join(folder, name)));
+    return runs.length > 0 ? `; did you mean ${join(folder, runs[0])}?` : "";
+  } catch {
+    return `; train one with: qkv train <data> --out ${folder}`;
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw diskError(error, file, "read");
+  }
+}
+
+export interface TrainedWeights {
+  readonly weights: ParameterBuffer;
+  /** The step after which they were taken. */
+  readonly step: number;
+  /** Their validation loss, if there was one. */
+  readonly validLoss?: number;
+}
+
+/** The weights to use: model.safetensors, checked against the config. */
+export function readWeights({ folder, config }: OpenRun): TrainedWeights {
+  const { model } = paths(folder);
+  if (!existsSync(model))
+    throw new RunError(
+      `${folder} has no model.safetensors yet: its training has not come to a first save; go on with: qkv train --resume ${folder}`,
+    );
+  const { metadata, tensors } = readSafetensors(readBytes(model), model);
+  const weights = new ParameterBuffer(parametersOf(modelLoss(config.model)));
+  loadParameters(weights, tensors, model);
+  const validLoss = metadata.get("validLoss");
+  return { weights, step: Number(metadata.get("step") ?? 0), ...(validLoss === undefined ? {} : { validLoss: Number(validLoss) }) };
+}
+
+function readBytes(file: string): Uint8Array {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw diskError(error, file, "read");
+  }
+}

@@ -1,0 +1,74 @@
+import { chance } from "../base/chance.ts";
+import type { Batch, Batches } from "../batches/batch.ts";
+import { cut } from "../batches/encode.ts";
+import { scoringBatches, trainingBatches } from "../batches/examples.ts";
+import { scoringWindows, trainingWindows } from "../batches/windows.ts";
+import { takesAnyLength } from "../models/any.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { RunConfig } from "./config.ts";
+import type { Encoded, EncodedExamples, EncodedText } from "./encoded.ts";
+import { separator } from "./tokenised.ts";
+
+/** What training is fed: batches by number, and the batches to validate with. */
+export interface Material {
+  readonly batches: Batches;
+  readonly validation?: () => Iterable<Batch>;
+  /** The share of the training batches that is padding. */
+  readonly padding: number;
+  readonly warnings: readonly string[];
+  close(): void;
+}
+
+/** While training, more than this would only cost time; `eval` scores everything. */
+const mostValidationTokens = 131_072;
+const mostValidationExamples = 2_000;
+/** Tokens in a batch that is only scored. */
+const scoringTokens = 4096;
+
+export const scoringRows = (context: number): number => Math.max(1, Math.floor(scoringTokens / context));
+
+export function materialOf(encoded: Encoded, config: Pick<RunConfig, "model" | "training">, tokenizer: Tokenizer): Material {
+  return encoded.kind === "text" ? textMaterial(encoded, config, tokenizer) : exampleMaterial(encoded, config);
+}
+
+function textMaterial(
+  { train, valid }: EncodedText,
+  { model, training }: Pick<RunConfig, "model" | "training">,
+  tokenizer: Tokenizer,
+): Material {
+  const { context } = model;
+  const { batch, seed } = training;
+  const windows = Math.ceil(mostValidationTokens / context);
+  const before = separator(tokenizer) ?? 0;
+  return {
+    batches: trainingWindows(train.ids, { batch, context }, chance(seed)),
+    ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(context), context, before, windows }) }),
+    padding: 0,
+    warnings: [],
+    close() {
+      train.ids.close();
+      valid?.ids.close();
+    },
+  };
+}
+
+function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Pick<RunConfig, "model" | "training">): Material {
+  const { context } = model;
+  const { batch, seed } = training;
+  const shapes = takesAnyLength(model) ? "any" : "few";
+  const [shorter, held] = [cut(train, context), cut(spread(valid, mostValidationExamples), context)];
+  const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
+  const long = shorter.count;
+  return {
+    batches,
+    ...(held.examples.length > 0 && { validation: () => scoringBatches(held.examples, layout, { batch, shapes }) }),
+    padding: batches.padding,
+    warnings: long > 0 ? [`${long} of ${train.length} training examples are longer than the context of ${context} tokens and are cut`] : [],
+    close() {},
+  };
+}
+
+/** At most so many, evenly from the whole list. */
+function spread<T>(list: readonly T[], most: number): readonly T[] {
+  return list.length <= most ? list : Array.from({ length: most }, (_, i) => list[Math.floor((i * list.length) / most)]);
+}

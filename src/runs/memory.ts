@@ -1,0 +1,50 @@
+import { availableParallelism, freemem } from "node:os";
+import { elementCount } from "../base/arrays.ts";
+import { ConfigError } from "../base/errors.ts";
+import { buildGraph, graphNodes } from "../graph/graph.ts";
+import { concreteShape } from "../graph/type.ts";
+import { type ModelConfig, modelLoss } from "../models/any.ts";
+import type { TrainingConfig } from "./config.ts";
+
+/** Bytes that a program may still take on this machine. */
+export const freeMemory = (): number => (typeof process.availableMemory === "function" ? process.availableMemory() : freemem());
+
+/** More threads than this rarely pay for small models. */
+export const usualThreads = (): number => Math.min(8, availableParallelism());
+
+const buffers = { adamw: 4, adam: 4, sgd: 3 } as const;
+/** A WebAssembly memory, in which weights and optimizer state live, ends here. */
+const mostState = 4 * 2 ** 30;
+
+/**
+ * Refuses a model that cannot be trained on this machine, with the arithmetic, before anything is allocated. Activations are everything
+ * that the forward pass computes, kept for the way back.
+ */
+export function refuseTooBig(
+  parameters: number,
+  config: ModelConfig,
+  { batch, optimizer, accumulate }: TrainingConfig,
+  free: number,
+): void {
+  const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
+  const state = 4 * copies * parameters;
+  const sum = `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`;
+  const cure = "choose fewer --layers, a smaller --width or a smaller --vocab";
+  if (state > mostState)
+    throw new ConfigError(`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`);
+  const kept = activationBytes(config, batch);
+  if (state + kept > free)
+    throw new ConfigError(
+      `this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, --batch or --context`,
+    );
+}
+
+function activationBytes(config: ModelConfig, batch: number): number {
+  const { context } = config;
+  const bind = { batch, time: context, ...("source" in modelLoss(config).inputs ? { sourceTime: context } : {}) };
+  const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter(({ op }) => op.name !== "parameter");
+  return nodes.flatMap(({ outputs }) => outputs).reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
+}
+
+const count = (value: number): string => value.toLocaleString("en");
+const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toPrecision(3)} GiB`;

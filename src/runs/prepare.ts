@@ -1,0 +1,123 @@
+import { readFile } from "node:fs/promises";
+import { ConfigError, DataError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import { wordsOf } from "../batches/encode.ts";
+import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss, modelNames } from "../models/any.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import type { Example } from "../text/examples.ts";
+import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
+import type { DataSource, RunConfig, Task, TrainingConfig } from "./config.ts";
+import { trainingConfig } from "./config.ts";
+import { longestContext, modelDefaults, modelFor, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "./encoded.ts";
+import { sha256 } from "./folder.ts";
+import { freeMemory, refuseTooBig, usualThreads } from "./memory.ts";
+import { amount, loadRaw, type Raw, taskOf } from "./raw.ts";
+import { readPart } from "./texts.ts";
+import { wholePieces } from "./tokenised.ts";
+
+/** What a person asks for; everything that is left out has a default. */
+export interface RunSettings {
+  readonly task?: Task;
+  readonly source: DataSource;
+  /** A kind to train, or the path of a tokenizer.json. */
+  readonly tokenizer?: string;
+  /** Entries of a tokenizer that is trained. */
+  readonly vocab?: number;
+  /** Sizes and choices under the names of the model's config. */
+  readonly model?: Readonly<Record<string, unknown>> & { readonly model?: ModelName };
+  readonly training?: Partial<TrainingConfig>;
+}
+
+export interface Prepared {
+  readonly config: RunConfig;
+  readonly tokenizer: Tokenizer;
+  readonly encoded: Encoded;
+  readonly parameters: number;
+  readonly warnings: readonly string[];
+}
+
+/** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
+export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
+  const given = settings.model ?? {};
+  const raw = await loadRaw(settings.source, settings.task);
+  const task = taskOf(raw);
+  if (settings.task !== undefined && settings.task !== task)
+    throw new ConfigError(`the data is for --task ${task}, and --task ${settings.task} was asked for`);
+  const name = modelFor(task, given.model);
+  const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
+  const tokenizer = await tokenizerOf(raw, settings);
+  const labels = raw.kind === "examples" ? labelsOf(raw) : undefined;
+  if (labels?.length === 1) throw new DataError(`every example has the same label, "${labels[0]}"; there is nothing to tell apart`);
+  const tokenizerHash = sha256(saveTokenizer(tokenizer));
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
+  const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
+  const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, context });
+  const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }));
+  const parameters = parametersOf(modelLoss(model)).total;
+  refuseTooBig(parameters, model, training, freeMemory());
+  const config: RunConfig = {
+    format: 1,
+    task,
+    model,
+    ...(labels && { labels }),
+    tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
+    data: { source: settings.source, sha256: raw.sha256, train: amount(raw, "train"), valid: amount(raw, "valid") },
+    training,
+  };
+  const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
+  return { config, tokenizer, encoded, parameters, warnings: [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...none] };
+}
+
+interface Found {
+  readonly vocab: number;
+  readonly labels?: number;
+  readonly context?: unknown;
+}
+
+function modelWith(task: Task, name: ModelName, given: Readonly<Record<string, unknown>>, { vocab, labels, context }: Found): ModelConfig {
+  const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
+  const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
+  return modelConfig({ ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
+}
+
+/** A context into which nearly all examples fit. */
+function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task): number {
+  const lengths = encoded.train.map((example) => Math.max(...encoded.layout.lengths(example))).sort((a, b) => a - b);
+  const longest = lengths.at(-1) ?? 1;
+  return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
+}
+
+async function tokenizerOf(raw: Raw, { tokenizer: wanted, vocab }: RunSettings): Promise<Tokenizer> {
+  const kind = wanted ?? (raw.kind === "examples" && raw.task === "tag" ? tagTokenizer(raw.train) : tokenizerFor[taskOf(raw)]);
+  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts(raw), { vocab });
+  if (!kind.endsWith(".json"))
+    throw new ConfigError(
+      `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,
+    );
+  if (vocab !== undefined) throw new ConfigError(`--vocab is for a tokenizer that is trained; ${kind} has its own`);
+  return parseTokenizer(await readTokenizer(kind), kind);
+}
+
+async function readTokenizer(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (cause) {
+    throw new DataError(`${file}: the tokenizer cannot be read (${(cause as { code?: string }).code})`, { cause });
+  }
+}
+
+/** Tags of words or of characters? Where every text has as many characters as tags, and not as many words, of characters. */
+function tagTokenizer(examples: readonly Example[]): TokenizerKind {
+  const fits = (unitsOf: (text: string) => number) =>
+    examples.every((example) => "tags" in example && unitsOf(example.text) === example.tags.length);
+  return !fits((text) => wordsOf(text).length) && fits((text) => [...text].length) ? "char" : "word";
+}
+
+/** All the text to train a tokenizer on: the training part alone. */
+async function* texts(raw: Raw): AsyncGenerator<string> {
+  if (raw.kind === "text") for (const part of raw.train) yield* wholePieces(readPart(part));
+  else for (const example of raw.train) yield* "source" in example ? [example.source, example.target] : [example.text];
+}
+
+export const isModelName = (name: string): name is ModelName => (modelNames as readonly string[]).includes(name);

@@ -1,0 +1,44 @@
+import { ConfigError, RunError } from "../base/errors.ts";
+import { writeDurably } from "../training/disk.ts";
+import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
+import { type Encoded, encodeRaw } from "./encoded.ts";
+import { type OpenRun, openRun, paths } from "./folder.ts";
+import { loadRaw } from "./raw.ts";
+
+/** What may be different when a run goes on. */
+export interface Changes {
+  readonly steps?: number;
+  readonly evalEvery?: number;
+  readonly saveEvery?: number;
+  readonly patience?: number;
+}
+
+/** Opens a run to train on: the same data as before, or it is refused. Changes are written into its config. */
+export async function reopen(folder: string, changes: Changes, cache: string): Promise<{ run: OpenRun; encoded: Encoded }> {
+  const opened = openRun(folder);
+  const { tokenizer } = opened;
+  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+  const config: RunConfig = { ...opened.config, training: trainingConfig({ ...opened.config.training, ...given }) };
+  const raw = await loadRaw(config.data.source, config.task);
+  if (raw.sha256 !== config.data.sha256) throw new RunError(changedData(config));
+  if (Object.keys(given).length > 0) writeDurably(paths(folder).config, runConfigText(config));
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash: config.tokenizer.sha256, labels: config.labels, cache });
+  return { run: { ...opened, config }, encoded };
+}
+
+function changedData({ data }: RunConfig): string {
+  const what =
+    data.source.kind === "files"
+      ? [...data.source.files, ...(data.source.valid ? [data.source.valid] : [])].join(", ")
+      : `the data of the recipe ${data.source.name}`;
+  return `${what}: the data has changed since the run began (its SHA-256 was ${data.sha256.slice(0, 12)}…); put the old data back, or train a new run`;
+}
+
+/** Names the first thing that cannot be changed on resume. */
+export function refuseChanges(flags: readonly string[]): void {
+  const [first] = flags;
+  if (first !== undefined)
+    throw new ConfigError(
+      `--${first} cannot be changed when a run goes on; only --steps, --eval-every, --save-every and --patience can. Train a new run for another --${first}`,
+    );
+}

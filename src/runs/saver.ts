@@ -1,0 +1,58 @@
+import type { Checkpoints } from "../training/checkpoints.ts";
+import { writeDurably } from "../training/disk.ts";
+import type { Progress } from "../training/fit.ts";
+import type { Optimizer } from "../training/optimizer.ts";
+import { parametersAsTensors } from "../weights/load.ts";
+import { safetensorsParts } from "../weights/safetensors.ts";
+import { paths } from "./folder.ts";
+import type { Log } from "./log.ts";
+import { readSafetensorsMetadata } from "./metadata.ts";
+import { checkpointFiles } from "./state.ts";
+
+interface Parts {
+  readonly folder: string;
+  readonly optimizer: Optimizer;
+  readonly checkpoints: Checkpoints;
+  readonly log: Log;
+  /** Whether there is validation data to choose the best by. */
+  readonly validates: boolean;
+  /** How many checkpoints stay. */
+  readonly keep: number;
+}
+
+/**
+ * Writes checkpoints and, after each that is the best so far, the file to ship. An improvement is always saved in a checkpoint first, so
+ * the file never comes from beyond the latest checkpoint.
+ */
+export class Saver {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  save(progress: Progress): void {
+    const { optimizer, checkpoints, log, keep } = this.#parts;
+    checkpoints.save(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
+    if (this.#isBest(progress)) this.#writeModel(progress);
+    checkpoints.prune(keep);
+  }
+
+  /** A kill between a checkpoint and the file to ship leaves an older file; what is missing are the checkpoint's own weights. */
+  repairModel(progress: Progress): void {
+    const { folder, optimizer } = this.#parts;
+    const written = readSafetensorsMetadata(paths(folder).model)?.get("step");
+    if (this.#isBest(progress) && written !== `${optimizer.steps}`) this.#writeModel(progress);
+  }
+
+  /** Without validation the last weights are the best. */
+  #isBest({ bestStep }: Progress): boolean {
+    return !this.#parts.validates || bestStep === this.#parts.optimizer.steps;
+  }
+
+  #writeModel({ bestLoss }: Progress): void {
+    const { folder, optimizer, validates } = this.#parts;
+    const metadata = { format: "qkv", step: `${optimizer.steps}`, ...(validates && { validLoss: `${bestLoss}` }) };
+    writeDurably(paths(folder).model, safetensorsParts(parametersAsTensors(optimizer.weights), metadata));
+  }
+}

@@ -1,0 +1,59 @@
+import { z } from "zod";
+import { RunError } from "../base/errors.ts";
+import type { Checkpoint } from "../training/checkpoints.ts";
+import { noProgress, type Progress } from "../training/fit.ts";
+import type { Optimizer } from "../training/optimizer.ts";
+import { loadParameters, parametersAsTensors } from "../weights/load.ts";
+import { readSafetensors, safetensorsParts } from "../weights/safetensors.ts";
+
+// What a checkpoint holds: weights, what the optimizer remembers, and how far everything is. Randomness needs nothing: it follows from the step.
+
+const stateSchema = z.strictObject({
+  step: z.int().min(0),
+  /** The best validation so far; null before the first. */
+  bestLoss: z.number().nullable(),
+  bestStep: z.int().min(0),
+  waited: z.int().min(0),
+  /** How long the log is. */
+  logBytes: z.int().min(0),
+});
+
+export interface Position {
+  readonly progress: Progress;
+  readonly logBytes: number;
+}
+
+const stateName = "state.json";
+const weightsName = "weights.safetensors";
+const optimizerName = "optimizer.safetensors";
+
+export function checkpointFiles(optimizer: Optimizer, { progress, logBytes }: Position): Map<string, readonly Uint8Array[]> {
+  const { bestLoss, bestStep, waited } = progress;
+  const state = { step: optimizer.steps, bestLoss: Number.isFinite(bestLoss) ? bestLoss : null, bestStep, waited, logBytes };
+  const remembered = [...optimizer.state].flatMap(([slot, buffer]) =>
+    [...parametersAsTensors(buffer)].map(([name, array]) => [`${slot}/${name}`, array] as const),
+  );
+  return new Map([
+    [weightsName, safetensorsParts(parametersAsTensors(optimizer.weights))],
+    [optimizerName, safetensorsParts(remembered)],
+    [stateName, [new TextEncoder().encode(`${JSON.stringify(state)}\n`)]],
+  ]);
+}
+
+/** Puts a checkpoint back into an optimizer. */
+export function restore(checkpoint: Checkpoint, optimizer: Optimizer): Position {
+  const where = (name: string) => `${checkpoint.folder}/${name}`;
+  const parsed = stateSchema.safeParse(JSON.parse(new TextDecoder().decode(checkpoint.read(stateName))));
+  if (!parsed.success) throw new RunError(`${where(stateName)} does not say how far the run is (${parsed.error.issues[0].message})`);
+  loadParameters(optimizer.weights, readSafetensors(checkpoint.read(weightsName), where(weightsName)).tensors, where(weightsName));
+  const { tensors } = readSafetensors(checkpoint.read(optimizerName), where(optimizerName));
+  for (const [slot, buffer] of optimizer.state) {
+    const own = [...tensors]
+      .filter(([name]) => name.startsWith(`${slot}/`))
+      .map(([name, array]) => [name.slice(slot.length + 1), array] as const);
+    loadParameters(buffer, new Map(own), where(optimizerName));
+  }
+  const { step, bestLoss, bestStep, waited, logBytes } = parsed.data;
+  optimizer.steps = step;
+  return { progress: { ...noProgress, bestLoss: bestLoss ?? noProgress.bestLoss, bestStep, waited }, logBytes };
+}

@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { DataError } from "../base/errors.ts";
+import { readBytes } from "../text/files.ts";
+import { textChunks } from "../text/utf8.ts";
+
+// Text of any length, as stretches of files that are read piece by piece.
+
+/** A stretch of a file, in bytes; it never cuts a character. */
+export interface TextPart {
+  readonly file: string;
+  readonly begin: number;
+  readonly end: number;
+}
+
+export const bytesOf = (parts: readonly TextPart[]): number => parts.reduce((total, { begin, end }) => total + end - begin, 0);
+
+/** Reads all of it once: whether it is UTF-8, how long it is, and its hash. */
+export async function inspectTexts(files: readonly string[]): Promise<{ parts: TextPart[]; sha256: string }> {
+  const hash = createHash("sha256");
+  const parts: TextPart[] = [];
+  for (const file of files) {
+    let end = 0;
+    const hashed = async function* () {
+      for await (const chunk of readBytes(file)) {
+        hash.update(chunk);
+        end += chunk.length;
+        yield chunk;
+      }
+    };
+    for await (const piece of textChunks(hashed(), file)) void piece;
+    if (end === 0) throw new DataError(`${file}: the file is empty; give it some text to learn from`);
+    hash.update(`;${end};`);
+    parts.push({ file, begin: 0, end });
+  }
+  return { parts, sha256: hash.digest("hex") };
+}
+
+/** The last share of the text is for validation; the rest is trained on. */
+export function splitTexts(parts: readonly TextPart[], fraction: number): { train: TextPart[]; valid: TextPart[] } {
+  let left = bytesOf(parts) - Math.floor(bytesOf(parts) * fraction);
+  const [train, valid]: [TextPart[], TextPart[]] = [[], []];
+  for (const part of parts) {
+    const length = part.end - part.begin;
+    const cut = left >= length ? part.end : Math.min(part.end, characterStart(part.file, part.begin + Math.max(0, left)));
+    if (cut > part.begin) train.push({ ...part, end: cut });
+    if (cut < part.end) valid.push({ ...part, begin: cut });
+    left -= length;
+  }
+  return { train, valid };
+}
+
+/** The first place from `at` on where a character begins. */
+function characterStart(file: string, at: number): number {
+  const descriptor = openSync(file, "r");
+  try {
+    const bytes = new Uint8Array(4);
+    const count = readSync(descriptor, bytes, 0, 4, at);
+    const start = bytes.subarray(0, count).findIndex((byte) => (byte & 0xc0) !== 0x80);
+    return at + (start < 0 ? count : start);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The text of a part, in pieces. */
+export function readPart({ file, begin, end }: TextPart): AsyncGenerator<string> {
+  return textChunks(createReadStream(file, { start: begin, end: end - 1, highWaterMark: 2 ** 20 }), file);
+}

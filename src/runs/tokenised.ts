@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Ids } from "../batches/ids.ts";
+import { IdsWriter, idsInFile, idWidth } from "../batches/ids-file.ts";
+import { lastCut } from "../tokens/cut.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { diskError, writeDurably } from "../training/disk.ts";
+import { readPart, type TextPart } from "./texts.ts";
+
+// Tokenised text is a file of ids, kept in a cache under a hash of the text and the tokenizer, so that a second run need not make it again.
+
+export interface TokenisedText {
+  readonly ids: Ids & { close(): void };
+  /** Tokens that the vocabulary did not have. */
+  readonly unknown: number;
+}
+
+/** With a tokenizer of characters or bytes, an empty prompt and the seam of two documents are a newline; with others, the end-of-text token. */
+export function separator(tokenizer: Tokenizer): number | undefined {
+  if (tokenizer.kind === "char" || tokenizer.kind === "byte") {
+    const [newline] = tokenizer.encode("\n");
+    return newline === tokenizer.unknown ? undefined : newline;
+  }
+  return tokenizer.end;
+}
+
+export async function tokenise(
+  parts: readonly TextPart[],
+  textHash: string,
+  tokenizer: Tokenizer,
+  tokenizerHash: string,
+  cache: string,
+): Promise<TokenisedText> {
+  const stretches = parts.map(({ begin, end }) => [begin, end]);
+  const key = createHash("sha256")
+    .update(JSON.stringify([1, textHash, stretches, tokenizerHash]))
+    .digest("hex")
+    .slice(0, 32);
+  const [file, facts] = [join(cache, `${key}.ids`), join(cache, `${key}.json`)];
+  const known = readFacts(facts);
+  if (known) {
+    const ids = openIfWhole(file, tokenizer.size, known.tokens);
+    if (ids) return { ids, unknown: known.unknown };
+  }
+  const temporary = join(cache, `.${key}.${process.pid}.tmp`);
+  try {
+    mkdirSync(cache, { recursive: true });
+    const counts = await write(parts, tokenizer, temporary);
+    renameSync(temporary, file);
+    writeDurably(facts, JSON.stringify(counts));
+    return { ids: idsInFile(file, idWidth(tokenizer.size)), unknown: counts.unknown };
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw diskError(error, cache, "write tokenised text to");
+  }
+}
+
+function readFacts(file: string): { tokens: number; unknown: number } | undefined {
+  try {
+    const facts = JSON.parse(readFileSync(file, "utf8"));
+    return Number.isSafeInteger(facts?.tokens) && Number.isSafeInteger(facts?.unknown) ? facts : undefined;
+  } catch {
+    return undefined; // a cache that cannot be read is made again
+  }
+}
+
+function openIfWhole(file: string, vocab: number, tokens: number): (Ids & { close(): void }) | undefined {
+  try {
+    const ids = idsInFile(file, idWidth(vocab));
+    if (ids.length === tokens) return ids;
+    ids.close();
+  } catch {
+    // gone, or not ours to read
+  }
+  return undefined;
+}
+
+async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: string): Promise<{ tokens: number; unknown: number }> {
+  const writer = new IdsWriter(file, tokenizer.size);
+  const seam = separator(tokenizer);
+  let unknown = 0;
+  const put = (text: string): void => {
+    const ids = tokenizer.encode(text);
+    if (tokenizer.unknown !== undefined) for (const id of ids) if (id === tokenizer.unknown) unknown++;
+    writer.write(ids);
+  };
+  try {
+    for (const [i, part] of parts.entries()) {
+      if (i > 0 && seam !== undefined) writer.write(Int32Array.of(seam));
+      for await (const piece of wholePieces(readPart(part))) put(piece);
+    }
+    return { tokens: writer.length, unknown };
+  } finally {
+    writer.close();
+  }
+}
+
+const longestWait = 2 ** 20;
+
+/** The same text, cut only where a tokenizer would cut it too; a million characters without such a place are cut anyway. */
+export async function* wholePieces(pieces: AsyncIterable<string>): AsyncGenerator<string> {
+  let waiting = "";
+  for await (const piece of pieces) {
+    waiting += piece;
+    let end = lastCut(waiting);
+    if (end === 0 && waiting.length > longestWait) end = waiting.length; // pieces end with a whole character
+    if (end === 0) continue;
+    yield waiting.slice(0, end);
+    waiting = waiting.slice(end);
+  }
+  if (waiting !== "") yield waiting;
+}

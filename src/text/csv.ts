@@ -1,0 +1,66 @@
+import { CsvError, parse } from "csv-parse/sync";
+import { DataError } from "../base/errors.ts";
+import { listed, quoted } from "./quote.ts";
+import { named, newlines, refuseTooMany, type Table } from "./table.ts";
+
+const cures: ReadonlyMap<string, string> = new Map([
+  ["CSV_QUOTE_NOT_CLOSED", "a quote opens in this row and never closes"],
+  ["CSV_INVALID_CLOSING_QUOTE", "a quote in this row closes in the middle of a field"],
+  ["INVALID_OPENING_QUOTE", "a quote in this row opens in the middle of a field"],
+]);
+
+interface Line {
+  readonly line: number;
+  readonly values: readonly string[];
+}
+
+/** RFC 4180: fields between commas under a header line; a field in quotes may hold commas, line ends and doubled quotes. */
+export function csvTable(text: string, file: string): Table {
+  const [header, ...records] = parsed(text, file);
+  const columns = header.values;
+  function* rows() {
+    for (const { line, values } of records) yield { line, fields: named(columns, values) };
+  }
+  return { columns, headerLine: header.line, rows: { [Symbol.iterator]: rows } };
+}
+
+function parsed(text: string, file: string): Line[] {
+  const records: Line[] = [];
+  let before = 0; // lines of the records so far; the parser's own count takes a lone CR for a line end
+  const keep = (values: readonly string[], { empty_lines }: { empty_lines: number }): null => {
+    const line = 1 + before + empty_lines;
+    before += 1 + values.reduce((sum, value) => sum + newlines(value), 0);
+    if (values.length === 1 && values[0].trim() === "") return null;
+    const columns = records[0]?.values;
+    if (columns === undefined) refuseHeader(values, `${file}, line ${line}`);
+    else if (values.length !== columns.length) throw new DataError(`${file}, line ${line}: ${wrongCount(values.length, columns)}`);
+    records.push({ line, values });
+    refuseTooMany(records.length - 1, file);
+    return null;
+  };
+  try {
+    parse(text, { record_delimiter: "\n", relax_column_count: true, skip_empty_lines: true, on_record: keep });
+  } catch (error) {
+    if (error instanceof DataError) throw error;
+    const skipped = error instanceof CsvError ? Number(error.empty_lines ?? 0) : 0;
+    const what = (error instanceof CsvError && cures.get(error.code)) || `not readable as CSV (${String(error)})`;
+    throw new DataError(
+      `${file}, line ${1 + before + skipped}: ${what}; put a field that holds quotes between quotes, and write each quote inside it twice`,
+      { cause: error },
+    );
+  }
+  if (records.length === 0) throw new DataError(`${file}: no header line; the first line names the columns`);
+  return records;
+}
+
+function refuseHeader(columns: readonly string[], where: string): void {
+  if (columns.length > 1) return;
+  const tab = columns[0].includes("\t") ? "is this a .tsv?" : "put a comma between the column names";
+  const cure = columns[0].includes("\r") ? "lines end in LF or CRLF, not in CR alone" : tab;
+  throw new DataError(`${where}: the header has no comma, only ${quoted(columns[0])}; ${cure}`);
+}
+
+function wrongCount(found: number, columns: readonly string[]): string {
+  const cure = found < columns.length ? "put a comma between them" : "put a field that holds a comma between quotes";
+  return `found ${found} ${found === 1 ? "field" : "fields"}, wanted ${columns.length} (${listed(columns)}); ${cure}`;
+}

@@ -1,0 +1,81 @@
+import { DataError } from "../base/errors.ts";
+import { type ColumnNames, type Columns, chooseTask, columnNames, type ExampleTask, missing, type Role, tasks } from "./columns.ts";
+import { type Field, scalar, tagList } from "./fields.ts";
+import { parseRows, type TableFormat } from "./rows.ts";
+import { type Row, refuseTooMany } from "./table.ts";
+
+export type { Columns, ExampleTask, Task } from "./columns.ts";
+
+/** Where an example was read, for errors that show up later. One made by hand has none. */
+export interface Origin {
+  readonly file?: string;
+  readonly line?: number;
+}
+
+export interface Classified extends Origin {
+  readonly text: string;
+  readonly label: string;
+}
+
+export interface Pair extends Origin {
+  readonly source: string;
+  readonly target: string;
+}
+
+export interface Tagged extends Origin {
+  readonly text: string;
+  readonly tags: readonly string[];
+}
+
+interface ExampleOf {
+  readonly classify: Classified;
+  readonly translate: Pair;
+  readonly tag: Tagged;
+}
+
+export type Example = ExampleOf[ExampleTask];
+
+/** Examples of one task. */
+export type Examples = { [T in ExampleTask]: { readonly task: T; readonly examples: ExampleOf[T][] } }[ExampleTask];
+
+export interface ExampleOptions {
+  /** Inferred from the columns when left out. */
+  readonly task?: ExampleTask;
+  /** The names that the columns have, where they are not the usual ones. */
+  readonly columns?: Columns;
+}
+
+type Read = <T>(role: Role, as: (value: unknown, field: Field) => T) => T;
+
+const readers: { readonly [T in ExampleTask]: (read: Read, file: string, line: number) => ExampleOf[T] } = {
+  classify: (read, file, line) => ({ text: read("text", scalar), label: read("label", scalar), file, line }),
+  translate: (read, file, line) => ({ source: read("source", scalar), target: read("target", scalar), file, line }),
+  tag: (read, file, line) => ({ text: read("text", scalar), tags: read("tags", tagList), file, line }),
+};
+
+/** The examples of a table, checked: every one has its input and its answer. */
+export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
+  const { columns, headerLine, rows } = parseRows(text, format, file);
+  const names = columnNames(options.columns);
+  const header = { columns, where: `${file}, line ${headerLine}` };
+  const task = options.task ?? chooseTask(header, options.columns);
+  for (const role of tasks[task]) if (!columns.includes(names[role])) throw new DataError(missing(role, names[role], header));
+  const examples: Example[] = [];
+  for (const row of rows) {
+    examples.push(readers[task](reader(row, names, file), file, row.line));
+    refuseTooMany(examples.length, file);
+  }
+  return together(task, examples);
+}
+
+/** The type cannot see that a task and the examples made for it belong together. */
+export const together = (task: ExampleTask, examples: Example[]): Examples => ({ task, examples }) as Examples;
+
+function reader({ line, fields }: Row, names: ColumnNames, file: string): Read {
+  const where = `${file}, line ${line}`;
+  return (role, as) => {
+    const column = names[role];
+    if (!fields.has(column)) throw new DataError(missing(role, column, { columns: [...fields.keys()], where }));
+    return as(fields.get(column), { role, column, where });
+  };
+}

@@ -1,0 +1,111 @@
+import { Tokenizer as Package } from "@huggingface/tokenizers";
+import { DataError, FormatError, QkvError } from "../base/errors.ts";
+import { bytesOf, readable } from "./bytes.ts";
+import { isWhitespace, wellFormed } from "./cut.ts";
+import type { TokenizerJson } from "./frame.ts";
+import { IdList } from "./id-list.ts";
+import { patterns } from "./patterns.ts";
+import { roles } from "./roles.ts";
+import type { CheckedFile } from "./schema.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+// A tokenizer.json from elsewhere, run by @huggingface/tokenizers.
+
+/** A foreign regular expression never sees more than this at once. */
+const longestPart = 10_000;
+
+export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tokenizer {
+  /** What the package throws is the file's fault: it passed our checks and still cannot be used. */
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      if (error instanceof QkvError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new FormatError(`${where}: this tokenizer cannot be used: ${reason}`, { cause: error });
+    }
+  };
+  const unk_token = json.model.unk_token ?? undefined;
+  const inner = guarded(() => new Package(amended(json), { unk_token }));
+  const names = new Map([...ids].map(([token, id]) => [id, token]));
+  const size = [...names.keys()].reduce((most, id) => Math.max(most, id + 1), 0);
+  const added = new Set(json.added_tokens.map(({ id }) => id));
+  const byteLevel = JSON.stringify(json.decoder).includes('"ByteLevel"');
+  const special = new Set(json.added_tokens.filter((token) => token.special).map(({ id }) => id));
+  const encodePart = (text: string, into: IdList): void => {
+    const { ids: found, tokens } = inner.encode(text, { add_special_tokens: false });
+    found.forEach((id: unknown, i: number) => {
+      if (typeof id !== "number" || !names.has(id)) {
+        throw new DataError(`${where} has no token for ${JSON.stringify(tokens[i])}, and no unknown token`);
+      }
+      into.push(id);
+    });
+  };
+  const known = (id: number): number => {
+    if (Number.isInteger(id) && id >= 0 && id < size) return id;
+    throw new DataError(`the token id ${id} is not in the vocabulary, which goes from 0 to ${size - 1}`);
+  };
+  const tokenizer: Tokenizer = {
+    kind: "other",
+    size,
+    json,
+    ...roles(json, ids),
+    encode: (text) =>
+      guarded(() => {
+        const found = new IdList(text.length >> 2);
+        for (const part of parts(wellFormed(text))) encodePart(part, found);
+        return found.slice();
+      }),
+    decode: (given) =>
+      guarded(() => {
+        const shown = Array.from(given, known).filter((id) => names.has(id) && !special.has(id));
+        if (shown.length === 0) return "";
+        return inner.decode(shown, { skip_special_tokens: true, clean_up_tokenization_spaces: false });
+      }),
+    piece(id) {
+      const token = names.get(known(id)) ?? "";
+      const bytes = byteLevel && !added.has(id) ? bytesOf(token) : undefined;
+      return bytes ? readable(bytes) : token;
+    },
+  };
+  tokenizer.encode("A first text, 1 — é 猫.\n"); // what cannot be used shall fail now
+  return tokenizer;
+}
+
+/** A long text in parts that begin with a single space between words, where files of all usual kinds may be cut. */
+function* parts(text: string): Generator<string> {
+  let from = 0;
+  while (text.length - from > longestPart) {
+    let to = from + longestPart;
+    while (to > from && !(text[to] === " " && !isWhitespace(text.charCodeAt(to - 1)) && !isWhitespace(text.charCodeAt(to + 1)))) to--;
+    if (to === from) {
+      to = from + longestPart;
+      if (text.charCodeAt(to) >= 0xdc00 && text.charCodeAt(to) < 0xe000) to--; // not inside a character
+    }
+    yield text.slice(from, to);
+    from = to;
+  }
+  if (from < text.length) yield text.slice(from);
+}
+
+/** \w of Unicode, as the `tokenizers` package has it. */
+const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200c\\u200d";
+
+/** Three pre-tokenizers in other words: the package reads their \s and \w as JavaScript does, and in a Split as Unicode does. */
+function amended(json: TokenizerJson): TokenizerJson {
+  const amend = (part: unknown): unknown => {
+    const { type, pretokenizers, add_prefix_space, use_regex } = part as Record<string, unknown>;
+    const split = (Regex: string, invert: boolean) => ({
+      type: "Split",
+      pattern: { Regex },
+      behavior: invert ? "Removed" : "Isolated",
+      invert,
+    });
+    if (type === "Sequence" && Array.isArray(pretokenizers)) return { type, pretokenizers: pretokenizers.map(amend) };
+    if (type === "Whitespace") return split(`[${word}]+|[^\\s${word}]+`, true);
+    if (type === "BertPreTokenizer") return split(patterns.bertWords, true);
+    if (type !== "ByteLevel" || add_prefix_space || use_regex === false) return part;
+    return { type: "Sequence", pretokenizers: [split(patterns.byteWords, false), { ...(part as object), use_regex: false }] };
+  };
+  return json.pre_tokenizer === null ? json : { ...json, pre_tokenizer: amend(json.pre_tokenizer) as object };
+}

@@ -1,0 +1,87 @@
+import { FormatError } from "../base/errors.ts";
+
+/** More rows than any embedding has. */
+export const largestId = 10_000_000;
+
+type Model = Readonly<Record<string, unknown>>;
+type ModelType = "BPE" | "WordPiece" | "WordLevel" | "Unigram";
+
+/** Which model a file has. Older files do not say it. */
+export function modelType(model: Model, where: string): ModelType {
+  const { type } = model;
+  if (type === "BPE" || type === "WordPiece" || type === "WordLevel" || type === "Unigram") return type;
+  if (type !== undefined) {
+    throw new FormatError(`${where}: at model.type: ${JSON.stringify(type)} is not one of BPE, WordPiece, WordLevel and Unigram`);
+  }
+  if (Array.isArray(model.vocab)) return "Unigram";
+  if ("merges" in model) return "BPE";
+  return "continuing_subword_prefix" in model ? "WordPiece" : "WordLevel";
+}
+
+/** The ids of all tokens of a model, after a look at everything in it that could not be used. */
+export function checkModel(model: Model, where: string): Map<string, number> {
+  const type = modelType(model, where);
+  const ids = type === "Unigram" ? scoredVocab(model.vocab, where) : plainVocab(model.vocab, where);
+  const unknown = type === "Unigram" ? model.unk_id : model.unk_token;
+  const wanted = type === "Unigram" ? "number" : "string";
+  if (unknown !== undefined && unknown !== null && typeof unknown !== wanted) {
+    throw new FormatError(`${where}: at model: the unknown token is ${JSON.stringify(unknown)}, but a ${wanted} was wanted`);
+  }
+  if (typeof unknown === "number" && !(Number.isInteger(unknown) && unknown >= 0 && unknown < ids.size)) {
+    throw new FormatError(`${where}: at model.unk_id: ${unknown} is not the id of one of ${ids.size} tokens`);
+  }
+  for (const key of ["continuing_subword_prefix", "end_of_word_suffix"]) {
+    if (typeof (model[key] ?? "") !== "string") throw new FormatError(`${where}: at model.${key}: a string was wanted`);
+  }
+  if (type === "BPE") checkMerges(model, ids, where);
+  return ids;
+}
+
+function plainVocab(vocab: unknown, where: string): Map<string, number> {
+  if (vocab === null || typeof vocab !== "object" || Array.isArray(vocab)) {
+    throw new FormatError(`${where}: at model.vocab: an object of tokens and ids was wanted`);
+  }
+  const ids = new Map<string, number>();
+  const taken = new Set<unknown>();
+  for (const [token, id] of Object.entries(vocab)) {
+    if (!Number.isInteger(id) || id < 0 || id > largestId || taken.has(id)) {
+      const problem = taken.has(id) ? "is taken" : `is not a whole number from 0 to ${largestId}`;
+      throw new FormatError(`${where}: at model.vocab: the id ${JSON.stringify(id)} of ${JSON.stringify(token)} ${problem}`);
+    }
+    taken.add(id);
+    ids.set(token, id);
+  }
+  return ids;
+}
+
+function scoredVocab(vocab: unknown, where: string): Map<string, number> {
+  if (!Array.isArray(vocab) || vocab.length === 0 || vocab.length > largestId) {
+    throw new FormatError(`${where}: at model.vocab: a list of tokens and scores was wanted`);
+  }
+  const ids = new Map<string, number>();
+  vocab.forEach((entry: unknown, id) => {
+    const [token, score] = Array.isArray(entry) && entry.length === 2 ? entry : [];
+    if (typeof token !== "string" || typeof score !== "number" || !Number.isFinite(score) || Math.abs(score) > 1e9) {
+      throw new FormatError(`${where}: at model.vocab.${id}: a token and its score were wanted`);
+    }
+    ids.set(token, id);
+  });
+  return ids;
+}
+
+function checkMerges(model: Model, ids: ReadonlyMap<string, number>, where: string): void {
+  if (!Array.isArray(model.merges)) throw new FormatError(`${where}: at model.merges: a list was wanted`);
+  const prefix = String(model.continuing_subword_prefix ?? "").length;
+  const style = typeof model.merges[0];
+  model.merges.forEach((merge: unknown, rank) => {
+    const pair: unknown[] = typeof merge === "string" ? merge.split(" ") : Array.isArray(merge) ? merge : [];
+    const [left, right] = pair;
+    if (typeof merge !== style || pair.length !== 2 || typeof left !== "string" || typeof right !== "string") {
+      throw new FormatError(`${where}: at model.merges.${rank}: two tokens were wanted, not ${JSON.stringify(merge)?.slice(0, 80)}`);
+    }
+    for (const token of [left, right, left + right.slice(prefix)]) {
+      if (ids.has(token)) continue;
+      throw new FormatError(`${where}: at model.merges.${rank}: the token ${JSON.stringify(token)} is not in the vocabulary`);
+    }
+  });
+}

@@ -1,0 +1,24 @@
+export const tokenizerKinds = ["char", "byte", "word", "bpe", "wordpiece", "unigram"] as const;
+export type TokenizerKind = (typeof tokenizerKinds)[number];
+
+/** Text to token ids and back. Its `json` is a Hugging Face tokenizer.json, the only thing that is ever saved. */
+export interface Tokenizer {
+  /** "other" is a tokenizer.json that was not trained here. */
+  readonly kind: TokenizerKind | "other";
+  /** How many rows an embedding needs: the largest id + 1. */
+  readonly size: number;
+  /** The content of tokenizer.json. */
+  readonly json: object;
+  /** The id that stands for what the vocabulary does not have. */
+  readonly unknown?: number;
+  /** The id before a text, `<s>` or what the file has in its place. */
+  readonly start?: number;
+  /** The id after a text, `</s>` or what the file has in its place. */
+  readonly end?: number;
+  /** The ids of a text, with nothing added. Special tokens written in the text are matched. */
+  encode(text: string): Int32Array;
+  /** The text of ids; special tokens are skipped. */
+  decode(ids: Iterable<number>): string;
+  /** A readable name of one token. Bytes that are not whole characters read like `\xE4`. */
+  piece(id: number): string;
+}

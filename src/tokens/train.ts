@@ -1,0 +1,37 @@
+import { ConfigError } from "../base/errors.ts";
+import { learnBpe } from "./bpe.ts";
+import { byteJson } from "./byte.ts";
+import { learnChar } from "./char.ts";
+import type { Texts } from "./count.ts";
+import type { TokenizerJson } from "./frame.ts";
+import { loadTokenizer } from "./load.ts";
+import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
+import { learnUnigram } from "./unigram.ts";
+import { learnWord } from "./word.ts";
+import { learnWordpiece } from "./wordpiece.ts";
+
+export interface TrainTokenizerOptions {
+  /** The size of the vocabulary, special tokens included. Fewer if the text has no more to give. */
+  readonly vocab?: number;
+}
+
+const learners: Record<TokenizerKind, (texts: Texts, vocab?: number) => Promise<TokenizerJson>> = {
+  char: learnChar,
+  byte: async (_, vocab) => {
+    if (vocab !== undefined)
+      throw new ConfigError(`at vocab: a byte vocabulary is always 258: 256 bytes and two special tokens, not ${vocab}`);
+    return byteJson();
+  },
+  word: learnWord,
+  bpe: learnBpe,
+  wordpiece: learnWordpiece,
+  unigram: learnUnigram,
+};
+
+/**
+ * Learns a vocabulary. The texts are read once, one at a time, and no token reaches over the end of one; a long text that
+ * is cut at `lastCut` gives the same vocabulary as in one piece.
+ */
+export async function trainTokenizer(kind: TokenizerKind, texts: Texts, options: TrainTokenizerOptions = {}): Promise<Tokenizer> {
+  return loadTokenizer(await learners[kind](texts, options.vocab), `the new ${kind} tokenizer`);
+}

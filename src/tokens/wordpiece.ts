@@ -1,0 +1,75 @@
+import { DataError } from "../base/errors.ts";
+import { countWords, frequentFirst, type Texts } from "./count.ts";
+import { framed, longestWord, specialsOf, type TokenizerJson } from "./frame.ts";
+import { learnMerges } from "./merges.ts";
+import { inPieces, ownTokenizer } from "./own.ts";
+import { compiled, isPunctuation, patterns } from "./patterns.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+import { tokensById, vocabObject, vocabSize } from "./vocabulary.ts";
+
+// The tokenizer of BERT, cased: a word is cut into the longest known pieces from the left; pieces after the first begin
+// with ##. Learned by merges, as the `tokenizers` package does. Whitespace is lost on the way.
+
+const prefix = "##";
+
+export async function learnWordpiece(texts: Texts, vocab?: number): Promise<TokenizerJson> {
+  const words = await countWords(texts, patterns.bertWords);
+  const characters = frequentFirst(new Map(words.flatMap(([word]) => Array.from(word, (character) => [character, 0] as const))));
+  if (characters.length === 0) throw new DataError("there is no text to take the pieces of a vocabulary from");
+  const single = characters.map(([character]) => character);
+  // A sign is always a word by itself, so it never continues one.
+  const continuing = single.filter((character) => !isPunctuation(character)).map((character) => prefix + character);
+  const tokens = [...specialsOf("wordpiece"), ...single, ...continuing];
+  const size = vocabSize(
+    vocab,
+    8000,
+    tokens.length,
+    "wordpiece",
+    `three special tokens and the ${single.length} characters of the text, as the first of a word and inside it`,
+  );
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const symbols = words
+    .filter(([word]) => word.length <= longestWord)
+    .map(([word, count]) => [Array.from(word, (character, i) => ids.get(i > 0 ? prefix + character : character) ?? 0), count] as const);
+  learnMerges(symbols, tokens, size, (left, right) => left + right.slice(prefix.length));
+  return framed("wordpiece", { vocab: vocabObject(tokens) });
+}
+
+export function readWordpiece(json: TokenizerJson, where: string): Tokenizer {
+  const tokens = tokensById(json, "wordpiece", where);
+  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const regex = compiled(patterns.bertWords);
+  return ownTokenizer("wordpiece", json, tokens.length, {
+    encode: inPieces((piece, into) => {
+      for (const [word] of piece.matchAll(regex)) for (const id of wordIds(word, ids)) into.push(id);
+    }),
+    decode: (given) => joined(given.map((id) => tokens[id])),
+    piece: (id) => tokens[id],
+  });
+}
+
+/** The longest known piece from the left, again and again; one that is missing makes the whole word unknown. */
+function wordIds(word: string, ids: ReadonlyMap<string, number>): number[] {
+  const characters = word.length <= 2 * longestWord ? Array.from(word) : [];
+  if (characters.length === 0 || characters.length > longestWord) return [0];
+  const found: number[] = [];
+  for (let from = 0; from < characters.length; ) {
+    let to = characters.length + 1;
+    let id: number | undefined;
+    while (id === undefined && --to > from) id = ids.get((from > 0 ? prefix : "") + characters.slice(from, to).join(""));
+    if (id === undefined) return [0];
+    found.push(id);
+    from = to;
+  }
+  return found;
+}
+
+/** Pieces to text: no space before ## and none before the signs that end a sentence or a part of it. */
+function joined(pieces: readonly string[]): string {
+  const parts = pieces.map((piece, i) => {
+    if (i === 0) return piece;
+    if (piece.startsWith(prefix)) return piece.slice(prefix.length);
+    return /^[.?!,]/.test(piece) ? piece : ` ${piece}`;
+  });
+  return parts.join("");
+}

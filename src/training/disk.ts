@@ -1,0 +1,121 @@
+import { closeSync, fsyncSync, openSync, readdirSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { QkvError, RunError } from "../base/errors.ts";
+
+/** One call reads or writes at most this much: the system and Node both stop below 2 GiB. */
+const largestCall = 2 ** 28;
+
+/** Whole or absent: a temporary file beside it, fsynced, renamed over it, and the folder fsynced. */
+export function writeDurably(file: string, content: readonly Uint8Array[] | string): void {
+  const parts = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
+  const temporary = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`);
+  try {
+    writeSynced(temporary, parts);
+    renameSync(temporary, file);
+    syncFolder(dirname(file));
+  } catch (error) {
+    removeQuietly(temporary);
+    throw diskError(error, file, `write ${megabytes(parts)} to`);
+  }
+}
+
+/** Removes what a killed `writeDurably` left in a folder. */
+export function removeTemporaries(folder: string): void {
+  try {
+    for (const name of readdirSync(folder)) if (/^\..+\.\d+\.tmp$/.test(name)) rmSync(join(folder, name), { force: true });
+  } catch (error) {
+    throw diskError(error, folder, "clean up");
+  }
+}
+
+/** A new file, down to the disk. `between` is called before each part. */
+export function writeSynced(file: string, parts: readonly Uint8Array[], between: () => void = () => {}): void {
+  const handle = openSync(file, "w");
+  try {
+    for (const part of parts) {
+      between();
+      for (let at = 0; at < part.length; ) at += writeSync(handle, part, at, Math.min(part.length - at, largestCall));
+    }
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Gives a file's bytes to `visit` in pieces, each valid only until the next. Anything but a plain file is refused: a pipe would wait. */
+export function readPieces(file: string, visit: (piece: Uint8Array, at: number) => void): void {
+  const stat = statSync(file);
+  if (!stat.isFile()) throw new RunError(`${file} is not a plain file`);
+  const handle = openSync(file, "r");
+  try {
+    const piece = new Uint8Array(Math.min(stat.size, 2 ** 22));
+    for (let at = 0; at < stat.size; ) {
+      const count = readSync(handle, piece, 0, piece.length, at);
+      if (count === 0) throw new RunError(`${file} became shorter while it was read`);
+      visit(piece.subarray(0, count), at);
+      at += count;
+    }
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Makes the names in a folder durable. Windows cannot open a folder, and some network disks refuse to sync one. */
+export function syncFolder(folder: string): void {
+  if (process.platform === "win32") return;
+  const handle = openSync(folder, "r");
+  try {
+    fsyncSync(handle);
+  } catch (error) {
+    if (systemCode(error) !== "EINVAL") throw error;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+export function removeQuietly(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch {
+    // The failure that led here is the one to tell.
+  }
+}
+
+export const byteLength = (parts: readonly Uint8Array[]): number => parts.reduce((total, part) => total + part.length, 0);
+export const megabytes = (parts: readonly Uint8Array[]): string => `${(byteLength(parts) / 1e6).toFixed(1)} MB`;
+
+/** What the system's answer means, and a cure. */
+const meanings: ReadonlyMap<string, string> = new Map([
+  ["ENOSPC", "the disk is full; free some space"],
+  ["EDQUOT", "your share of the disk is used up; free some space"],
+  ["EFBIG", "the file is larger than this disk allows; choose a folder on another one"],
+  ["EROFS", "the disk is read-only; choose a folder on another one"],
+  ["EACCES", "you have no permission; change it with chmod, or choose another folder"],
+  ["EPERM", "the system does not permit it; choose another folder"],
+  ["ENOTDIR", "a part of this path is a file, not a folder; move it away, or choose another folder"],
+  ["EISDIR", "a folder stands where a file should be; move it away"],
+  ["EEXIST", "something with this name is there already; move it away"],
+  ["ENOTEMPTY", "a folder that is not empty stands in the way; move it away"],
+  ["ENOENT", "there is no such file or folder; check the path"],
+  ["ENAMETOOLONG", "the name is too long; choose a shorter one"],
+  ["ELOOP", "its symbolic links lead in a circle; remove one of them"],
+  ["EMFILE", "too many files are open; raise the limit with ulimit -n"],
+  ["ENFILE", "too many files are open on this machine; close some programs"],
+  ["EBUSY", "another program is using it; close that program"],
+  ["EIO", "the disk reports an error; check it, or choose a folder on another one"],
+]);
+
+/** A failure of the disk as one sentence that ends with the cure. What did not come from the disk is thrown on as it is. */
+export function diskError(error: unknown, path: string, doing: string): QkvError {
+  if (error instanceof QkvError) return error;
+  const code = systemCode(error);
+  if (code === undefined) throw error;
+  const meaning = meanings.get(code) ?? `the system answered ${code}`;
+  return new RunError(`could not ${doing} ${path}: ${meaning}`, { cause: error });
+}
+
+/** "ENOSPC" and the like, for errors of system calls only. */
+export function systemCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

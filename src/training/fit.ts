@@ -1,0 +1,139 @@
+import type { Chance } from "../base/chance.ts";
+import { NonFiniteError } from "../base/errors.ts";
+import type { Batches } from "../batches/batch.ts";
+import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import { type CompiledFunction, compile } from "../runtime/compile.ts";
+import type { Optimizer } from "./optimizer.ts";
+
+export interface StepReport {
+  readonly kind: "step";
+  /** Steps taken so far; the first step is 1. */
+  readonly step: number;
+  readonly loss: number;
+  readonly lr: number;
+  /** The gradient's norm before clipping. */
+  readonly norm: number;
+  readonly tokens: number;
+  readonly seconds: number;
+}
+
+export interface ValidationReport {
+  readonly kind: "validation";
+  readonly step: number;
+  readonly loss: number;
+  /** Whether it is the best so far. */
+  readonly improved: boolean;
+  readonly seconds: number;
+}
+
+/** Validation got no better for too long. */
+export interface StoppedReport {
+  readonly kind: "stopped";
+  readonly step: number;
+  /** Validations without an improvement. */
+  readonly waited: number;
+}
+
+export type Report = StepReport | ValidationReport | StoppedReport;
+
+/** The best validation so far, and how many came after it without being better. */
+export interface Progress {
+  readonly bestLoss: number;
+  readonly bestStep: number;
+  readonly waited: number;
+}
+
+export const noProgress: Progress = { bestLoss: Number.POSITIVE_INFINITY, bestStep: 0, waited: 0 };
+
+export interface FitOptions {
+  /** Train until so many steps have been taken, those before a resume included. */
+  readonly steps: number;
+  readonly learningRate: (step: number) => number;
+  /** Batches whose gradients are added up for one step. */
+  readonly accumulate?: number;
+  /** Where dropout's randomness comes from. */
+  readonly chance: Chance;
+  readonly threads?: number;
+  /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
+  readonly symbols?: "bound" | "open";
+  /** The loss on other data, asked for after every so many steps and after the last. */
+  readonly validation?: { readonly every: number; loss(weights: ParameterBuffer): Promise<number> };
+  /** Stop after so many validations without an improvement. */
+  readonly patience?: number;
+  readonly progress?: Progress;
+  /** Seconds. */
+  readonly clock: () => number;
+}
+
+/**
+ * Trains, and yields what happens; whoever listens prints, saves, draws, or stops. Everything random follows from the number of the step,
+ * so a run that starts again at step n with the same weights and optimizer state goes on as if it had never stopped.
+ */
+export async function* fit(
+  loss: TensorFunction,
+  optimizer: Optimizer,
+  batches: Batches,
+  options: FitOptions,
+): AsyncGenerator<Report, Progress> {
+  const { steps, learningRate, chance, threads, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
+  let progress = options.progress ?? noProgress;
+  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads, symbols, sessions: 16 });
+  try {
+    while (optimizer.steps < steps && progress.waited < patience) {
+      const begin = clock();
+      const { loss: value, tokens } = await gradients(step, optimizer, batches, chance, options.accumulate ?? 1);
+      const rate = learningRate(optimizer.steps + 1);
+      const norm = optimizer.step(rate);
+      if (!Number.isFinite(norm)) throw new NonFiniteError(`at step ${optimizer.steps + 1}: ${whichGradient(optimizer)}`);
+      yield { kind: "step", step: optimizer.steps, loss: value, lr: rate, norm, tokens, seconds: clock() - begin };
+      if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
+      const validationBegin = clock();
+      const found = await validation.loss(optimizer.weights);
+      const improved = found < progress.bestLoss;
+      progress = improved ? { bestLoss: found, bestStep: optimizer.steps, waited: 0 } : { ...progress, waited: progress.waited + 1 };
+      yield { kind: "validation", step: optimizer.steps, loss: found, improved, seconds: clock() - validationBegin };
+      if (progress.waited >= patience) yield { kind: "stopped", step: optimizer.steps, waited: progress.waited };
+    }
+    return progress;
+  } finally {
+    await step.release();
+  }
+}
+
+/** The gradient of the mean loss over one batch, or over several that count by their tokens; nothing is touched but the gradients. */
+async function gradients(
+  step: CompiledFunction<InputTypes, Outputs>,
+  optimizer: Optimizer,
+  batches: Batches,
+  chance: Chance,
+  accumulate: number,
+): Promise<{ loss: number; tokens: number }> {
+  const parts = Array.from({ length: accumulate }, (_, i) => optimizer.steps * accumulate + i).map((index) => ({
+    index,
+    ...batches.batch(index),
+  }));
+  const total = parts.reduce((sum, { tokens }) => sum + tokens, 0);
+  let mean = 0;
+  for (const [i, { index, feeds, tokens }] of parts.entries()) {
+    const run = { weights: optimizer.weights, gradients: optimizer.gradients, chance: chance.fork("dropout").fork(index) };
+    const results = await step.run(feeds, run);
+    const value = Number(results.loss.data[0]);
+    if (!Number.isFinite(value)) {
+      const origin = await step.whereNonFinite(feeds, run);
+      throw new NonFiniteError(`at step ${optimizer.steps + 1}: the loss is ${value}${origin ? `; it first appeared ${origin}` : ""}`);
+    }
+    mean += (value * tokens) / total;
+    if (accumulate > 1) optimizer.accumulate(tokens / total, i === 0 ? "first" : i === accumulate - 1 ? "last" : "middle");
+  }
+  return { loss: mean, tokens: total };
+}
+
+/** The first parameter whose gradient is not finite. */
+function whichGradient({ gradients: { views } }: Optimizer): string {
+  for (const [name, { data }] of views) {
+    const at = (data as Float32Array).findIndex((value) => !Number.isFinite(value));
+    if (at >= 0) return `the gradient of ${name} has ${data[at]} at element ${at}`;
+  }
+  return "the gradient is too long for float32";
+}

@@ -1,0 +1,88 @@
+import { ConfigError } from "../base/errors.ts";
+import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { Optimizer, type OptimizerOptions, type Segment } from "./optimizer.ts";
+
+export interface AdamOptions extends OptimizerOptions {
+  readonly beta1?: number;
+  readonly beta2?: number;
+  readonly epsilon?: number;
+}
+
+/** Adam's two moments, and how a stretch of weights moves by them. */
+abstract class Moments extends Optimizer {
+  readonly firstMoments: ParameterBuffer;
+  readonly secondMoments: ParameterBuffer;
+  readonly #options: Required<Pick<AdamOptions, "beta1" | "beta2" | "epsilon">>;
+
+  constructor(layout: ParameterLayout, options: AdamOptions = {}) {
+    super(layout, ["firstMoments", "secondMoments"], options);
+    const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
+    this.#options = { beta1, beta2, epsilon };
+    this.firstMoments = this.remembered("firstMoments");
+    this.secondMoments = this.remembered("secondMoments");
+  }
+
+  protected moveByMoments({ at, count }: Segment, learningRate: number, keep: number, scale: number): void {
+    const { beta1, beta2, epsilon } = this.#options;
+    const [w, g, m, v] = [this.weights, this.gradients, this.firstMoments, this.secondMoments].map((buffer) => this.address(buffer) + at);
+    const rate = learningRate / (1 - beta1 ** this.steps);
+    const root = 1 / (1 - beta2 ** this.steps);
+    this.kernels.adamw(w, g, m, v, count, rate, beta1, beta2, root, epsilon, keep, scale);
+  }
+}
+
+/** AdamW (Loshchilov & Hutter 2019): weights decay by themselves, beside the moments. */
+export class AdamW extends Moments {
+  protected move(segment: Segment, learningRate: number, scale: number): void {
+    this.moveByMoments(segment, learningRate, segment.decays ? 1 - learningRate * this.weightDecay : 1, scale);
+  }
+}
+
+/** Adam (Kingma & Ba 2015): the decay is part of the gradient, and so goes through the moments. */
+export class Adam extends Moments {
+  protected move(segment: Segment, learningRate: number, scale: number): void {
+    const { at, count, decays } = segment;
+    if (decays) this.kernels.blend(this.address(this.gradients) + at, this.address(this.weights) + at, count, scale, this.weightDecay);
+    this.moveByMoments(segment, learningRate, 1, decays ? 1 : scale);
+  }
+}
+
+export interface SgdOptions extends OptimizerOptions {
+  readonly momentum?: number;
+}
+
+/** Gradient descent with momentum: v = momentum · v + g, w = w − rate · v. */
+export class Sgd extends Optimizer {
+  readonly velocity: ParameterBuffer;
+  readonly #momentum: number;
+
+  constructor(layout: ParameterLayout, options: SgdOptions = {}) {
+    super(layout, ["velocity"], options);
+    this.#momentum = options.momentum ?? 0.9;
+    this.velocity = this.remembered("velocity");
+  }
+
+  protected move({ at, count, decays }: Segment, learningRate: number, scale: number): void {
+    const [w, g, v] = [this.weights, this.gradients, this.velocity].map((buffer) => this.address(buffer) + at);
+    this.kernels.blend(v, g, count, this.#momentum, scale);
+    if (decays) this.kernels.blend(v, w, count, 1, this.weightDecay);
+    this.kernels.blend(w, v, count, 1, -learningRate);
+  }
+}
+
+export const optimizerNames = ["adamw", "adam", "sgd"] as const;
+export type OptimizerName = (typeof optimizerNames)[number];
+
+/** An optimizer by name; β1 is also SGD's momentum. */
+export function optimizer(name: OptimizerName, layout: ParameterLayout, options: AdamOptions): Optimizer {
+  switch (name) {
+    case "adamw":
+      return new AdamW(layout, options);
+    case "adam":
+      return new Adam(layout, options);
+    case "sgd":
+      return new Sgd(layout, { ...options, momentum: options.beta1 });
+    default:
+      throw new ConfigError(`there is no optimizer called "${name}"; there are ${optimizerNames.join(", ")}`);
+  }
+}

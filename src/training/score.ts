@@ -1,0 +1,35 @@
+import type { Batch } from "../batches/batch.ts";
+import type { InputTypes, Outputs } from "../graph/graph.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
+import { type CompiledFunction, compile } from "../runtime/compile.ts";
+
+export interface Scored {
+  /** The mean negative log-likelihood over all targets that count. */
+  readonly loss: number;
+  readonly tokens: number;
+}
+
+/** How well a model foretells batches that it is not trained on. */
+export class Scorer {
+  readonly #run: CompiledFunction<InputTypes, Outputs>;
+
+  constructor(config: ModelConfig, { threads }: { readonly threads?: number } = {}) {
+    const symbols = takesAnyLength(config) ? "open" : "bound";
+    this.#run = compile(modelLoss(config, { training: false }), { outputs: ["loss"], threads, symbols, sessions: 16 });
+  }
+
+  async score(batches: Iterable<Batch>, weights: ParameterBuffer): Promise<Scored> {
+    let [sum, tokens] = [0, 0];
+    for (const batch of batches) {
+      const { loss } = await this.#run.run(batch.feeds, { weights });
+      sum += Number(loss.data[0]) * batch.tokens;
+      tokens += batch.tokens;
+    }
+    return { loss: sum / tokens, tokens };
+  }
+
+  release(): Promise<void> {
+    return this.#run.release();
+  }
+}

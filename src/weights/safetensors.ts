@@ -1,0 +1,110 @@
+import { bytesPerElement, type DType, elementCount, type HostArray } from "../base/arrays.ts";
+import { FormatError } from "../base/errors.ts";
+import { isWellFormed, shown } from "./header-scanner.ts";
+import { type FileDType, largestHeader, metadataKey, parseSafetensorsHeader, type TensorPlace } from "./safetensors-header.ts";
+
+// The safetensors format: eight bytes with the header's length, a header in JSON, and then the numbers, little-endian.
+
+const fileDTypes: Record<DType, FileDType> = { float32: "F32", float64: "F64", int32: "I32", int64: "I64", uint8: "U8", bool: "BOOL" };
+
+/** The parts of a file, to be written one after the other. The data is not copied: later changes of a tensor would be seen. */
+export function safetensorsParts(
+  tensors: Iterable<readonly [name: string, HostArray]>,
+  metadata: Readonly<Record<string, string>> = {},
+): Uint8Array[] {
+  const names = new Set([metadataKey]);
+  for (const text of Object.entries(metadata).flat()) refuseHalves(text);
+  const entries = Object.keys(metadata).length > 0 ? [`"${metadataKey}":${JSON.stringify(metadata)}`] : [];
+  const parts: Uint8Array[] = [];
+  let begin = 0;
+  for (const [name, { dtype, shape, data }] of tensors) {
+    if (names.has(name))
+      throw new FormatError(`a safetensors file cannot have two tensors called ${shown(name)}, nor one "${metadataKey}"`);
+    refuseHalves(name);
+    if (data.byteLength !== elementCount(shape) * bytesPerElement(dtype)) {
+      throw new FormatError(`tensor ${shown(name)} has ${data.length} numbers, and ${dtype} of shape [${shape.join(", ")}] was announced`);
+    }
+    names.add(name);
+    const end = begin + data.byteLength;
+    // Written by hand, since an object would put a name such as "7" first and lose "__proto__".
+    entries.push(`${JSON.stringify(name)}:${JSON.stringify({ dtype: fileDTypes[dtype], shape, data_offsets: [begin, end] })}`);
+    parts.push(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    begin = end;
+  }
+  return [...headerParts(`{${entries.join(",")}}`), ...parts];
+}
+
+function refuseHalves(text: string): void {
+  if (!isWellFormed(text)) throw new FormatError(`the text ${shown(text)} has half a surrogate pair, which UTF-8 cannot hold`);
+}
+
+/** Spaces at the end bring the data to a multiple of eight, so that it can be read in place. */
+function headerParts(json: string): Uint8Array[] {
+  const text = new TextEncoder().encode(json);
+  const header = new Uint8Array(Math.ceil(text.length / 8) * 8).fill(0x20);
+  if (header.length > largestHeader)
+    throw new FormatError(`a safetensors header takes at most 100 MB, and this one ${header.length} bytes`);
+  header.set(text);
+  const length = new DataView(new ArrayBuffer(8));
+  length.setBigUint64(0, BigInt(header.length), true);
+  return [new Uint8Array(length.buffer), header];
+}
+
+export interface Safetensors {
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly tensors: ReadonlyMap<string, HostArray>;
+}
+
+/** All tensors of a file: views onto its bytes where their alignment allows, copies else. F16 and BF16 become float32. */
+export function readSafetensors(bytes: Uint8Array, where: string): Safetensors {
+  const { headerBytes, metadata, tensors } = parseSafetensorsHeader(bytes, bytes.length, where);
+  const arrays = new Map<string, HostArray>();
+  for (const [name, place] of tensors) {
+    const array = arrayOf(place, bytes.subarray(headerBytes + place.begin, headerBytes + place.end));
+    if (array.dtype === "bool" && array.data.some((value) => Number(value) > 1)) {
+      throw new FormatError(`${where}: tensor ${shown(name)} is BOOL and has bytes that are neither 0 nor 1`);
+    }
+    arrays.set(name, array);
+  }
+  return { metadata, tensors: arrays };
+}
+
+function arrayOf({ dtype, shape }: TensorPlace, bytes: Uint8Array): HostArray {
+  switch (dtype) {
+    case "F32":
+      return { dtype: "float32", shape, data: viewOf(Float32Array, bytes) };
+    case "F64":
+      return { dtype: "float64", shape, data: viewOf(Float64Array, bytes) };
+    case "I32":
+      return { dtype: "int32", shape, data: viewOf(Int32Array, bytes) };
+    case "I64":
+      return { dtype: "int64", shape, data: viewOf(BigInt64Array, bytes) };
+    case "U8":
+      return { dtype: "uint8", shape, data: viewOf(Uint8Array, bytes) };
+    case "BOOL":
+      return { dtype: "bool", shape, data: viewOf(Uint8Array, bytes) };
+    case "F16":
+      return { dtype: "float32", shape, data: Float32Array.from(viewOf(Uint16Array, bytes), halfValue) };
+    case "BF16":
+      return { dtype: "float32", shape, data: new Float32Array(Uint32Array.from(viewOf(Uint16Array, bytes), (bits) => bits << 16).buffer) };
+  }
+}
+
+interface ArrayType<T> {
+  readonly BYTES_PER_ELEMENT: number;
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): T;
+}
+
+function viewOf<T>(Type: ArrayType<T>, bytes: Uint8Array): T {
+  const aligned = bytes.byteOffset % Type.BYTES_PER_ELEMENT === 0 ? bytes : new Uint8Array(bytes); // the constructor copies
+  return new Type(aligned.buffer, aligned.byteOffset, bytes.length / Type.BYTES_PER_ELEMENT);
+}
+
+/** The value of the 16 bits of an IEEE half: one for the sign, five for the exponent, ten for the fraction. */
+function halfValue(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 0x1f;
+  const fraction = bits & 0x3ff;
+  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

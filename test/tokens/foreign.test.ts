@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { loadTokenizer, parseTokenizer, saveTokenizer, trainTokenizer } from "../../src/tokens/index.ts";
+import { foreignFiles } from "./foreign-files.ts";
+import { oracles, prose } from "./oracles.ts";
+
+type Name = keyof typeof foreignFiles;
+
+describe.each(Object.keys(foreignFiles) as Name[])("a file like %s", (name) => {
+  const tokenizer = loadTokenizer(foreignFiles[name], name);
+
+  it("is kept as it is, as a tokenizer of another kind", () => {
+    expect(tokenizer.kind).toBe("other");
+    expect(JSON.parse(saveTokenizer(tokenizer))).toEqual(foreignFiles[name]);
+    expect(parseTokenizer(saveTokenizer(tokenizer), name).kind).toBe("other");
+  });
+
+  it("reads text as the tokenizers package does, long text too", async () => {
+    const { ids, texts } = oracles(saveTokenizer(tokenizer));
+    const last = (found: readonly unknown[]) => found[0];
+    for (const text of ["", "the cats, the cat.", "the café, 12\u0085the", prose, "the cat ".repeat(5000), "the cat\n".repeat(3000)]) {
+      const found = [...tokenizer.encode(text)];
+      expect(found).toEqual(last(await ids(text)));
+      expect(tokenizer.decode(found)).toBe(last(await texts(found)));
+    }
+  });
+
+  it("knows its special tokens by their role", () => {
+    const { size, unknown, start, end } = tokenizer;
+    expect({ size, unknown, start, end }).toEqual(
+      {
+        gpt2: { size: 261, unknown: undefined, start: 260, end: 260 },
+        words: { size: 6, unknown: 0, start: undefined, end: undefined },
+        bert: { size: 10, unknown: 0, start: 1, end: 2 },
+        t5: { size: 10, unknown: 2, start: undefined, end: 1 },
+      }[name],
+    );
+    expect(() => tokenizer.decode([size])).toThrow(`the token id ${size} is not in the vocabulary`);
+  });
+});
+
+it("names bytes as text where they are text", () => {
+  const gpt2 = loadTokenizer(foreignFiles.gpt2, "gpt2");
+  expect([...gpt2.encode(" the<|endoftext|>é")].map((id) => gpt2.piece(id))).toEqual([" the", "<|endoftext|>", "\\xC3", "\\xA9"]);
+});
+
+it("of our own is recognised after the tokenizers package has saved it again", async () => {
+  const { Tokenizer } = await import("tokenizers");
+  const { mkdtempSync, readFileSync, rmSync } = await import("node:fs");
+  const folder = mkdtempSync("/tmp/qkv-tokens-");
+  for (const kind of ["char", "byte", "word", "bpe", "wordpiece", "unigram"] as const) {
+    const tokenizer = await trainTokenizer(kind, [prose]);
+    Tokenizer.fromString(saveTokenizer(tokenizer)).save(`${folder}/${kind}.json`);
+    const again = parseTokenizer(readFileSync(`${folder}/${kind}.json`, "utf8"), kind);
+    expect(again.kind).toBe(kind);
+    expect(again.encode(prose)).toEqual(tokenizer.encode(prose));
+  }
+  rmSync(folder, { recursive: true });
+});
