@@ -3,6 +3,8 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { QkvError } from "../base/errors.ts";
 import { bench } from "./bench.ts";
+import { evalCommand } from "./eval.ts";
+import { info } from "./info.ts";
 import { train } from "./train.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
@@ -11,6 +13,8 @@ const program = new Command("qkv")
   .description("Transformers in TypeScript: train them, look inside them, ship them.")
   .version(version)
   .addCommand(train)
+  .addCommand(info)
+  .addCommand(evalCommand)
   .addCommand(bench);
 
 /** 0 done, 1 failed, 2 wrong usage. Commander prints its own sentence; everything else is one sentence here, never a stack trace. */

@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { basename, extname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
@@ -10,6 +9,7 @@ import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, refuseChanges } from "../runs/resume.ts";
 import { type RunEvent, resumeRun, type TrainOptions, type TrainResult, trainRun } from "../runs/train.ts";
 import { formatOf } from "../text/files.ts";
+import { cacheFolder } from "./cache.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedNames } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
 import { duration, Progress } from "./terminal.ts";
@@ -142,9 +142,6 @@ function taskName({ task, source }: RunSettings): string {
   if (source.kind === "recipe") return recipe(source.name).task;
   return formatOf(source.files[0]) === "txt" ? "lm" : "examples";
 }
-
-/** Where tokenised text is kept between runs. */
-const cacheFolder = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "qkv");
 
 /** Runs, shows, and prints the result. */
 async function followed(start: (host: TrainOptions) => AsyncGenerator<RunEvent, TrainResult>, { quiet, json }: Options): Promise<void> {

@@ -34,7 +34,7 @@ function parsed(text: string, file: string): Line[] {
     const columns = records[0]?.values;
     if (columns === undefined) refuseHeader(values, `${file}, line ${line}`);
     else if (values.length !== columns.length) throw new DataError(`${file}, line ${line}: ${wrongCount(values.length, columns)}`);
-    records.push({ line, values });
+    records.push({ line, values: values.slice() }); // the parser's own lists have room for 17 fields
     refuseTooMany(records.length - 1, file);
     return null;
   };

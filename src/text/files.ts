@@ -8,6 +8,7 @@ import { tasks } from "./columns.ts";
 import { type Example, type ExampleOptions, type Examples, parseExamples, together } from "./examples.ts";
 import { listed } from "./quote.ts";
 import type { TableFormat } from "./rows.ts";
+import { refuseTooMany } from "./table.ts";
 import { decodeUtf8, textChunks } from "./utf8.ts";
 
 const chunkBytes = 2 ** 20;
@@ -27,9 +28,12 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
   const [first, ...others] = files;
   if (first === undefined) throw new DataError("no data file was given; name a .tsv, .csv or .jsonl");
   const { task, examples } = await readTable(first, options);
-  const parts: Example[][] = [examples];
-  for (const file of others) parts.push((await readTable(file, { ...options, task })).examples);
-  return together(task, parts.flat());
+  const all: Example[] = examples;
+  for (const file of others) {
+    for (const example of (await readTable(file, { ...options, task })).examples) all.push(example);
+    refuseTooMany(all.length, file);
+  }
+  return together(task, all);
 }
 
 async function readTable(file: string, options: ExampleOptions): Promise<Examples> {

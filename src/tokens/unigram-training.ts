@@ -11,7 +11,7 @@ type Words = readonly (readonly [bytes: Uint8Array, count: number])[];
 
 const longestPiece = 16;
 const longestWord = 32; // longer words are learned from in parts
-const mostWords = 200_000; // the most frequent ones; the rest hardly moves a count
+const mostSymbols = 1_000_000; // of the most frequent different words; the rest hardly moves a count
 const mostSeeds = 100_000;
 const shrink = 0.75;
 const roundsOfExpectation = 2;
@@ -21,7 +21,7 @@ const roundsOfExpectation = 2;
  * substrings; estimate probabilities by expectation–maximisation; take away the quarter whose loss costs least; repeat.
  */
 export function learnPieces(counted: Words, size: number): Piece[] {
-  const words = counted.slice(0, mostWords).flatMap(([bytes, count]) => partsOf(bytes).map((part) => [part, count] as const));
+  const words = frequent(counted);
   let pieces = [...singleBytes(), ...seeds(words, Math.max(mostSeeds, 4 * size))];
   let scores = logProbabilities(pieces.map(({ count }) => count));
   for (;;) {
@@ -45,27 +45,54 @@ interface Candidate {
 
 const singleBytes = (): Candidate[] => Array.from({ length: 256 }, (_, byte) => ({ bytes: Uint8Array.of(byte), count: 1 }));
 
-function partsOf(bytes: Uint8Array): Uint8Array[] {
-  if (bytes.length <= longestWord) return [bytes];
-  const parts = Math.ceil(bytes.length / longestWord);
-  return Array.from({ length: parts }, (_, i) => bytes.subarray(i * longestWord, (i + 1) * longestWord));
-}
-
-/** Substrings seen at least twice, those that cover most of the text first. */
-function seeds(words: Words, most: number): Candidate[] {
-  const counts = new Map<string, number>();
-  for (const [bytes, count] of words) {
-    const word = String.fromCharCode(...bytes);
-    for (let from = 0; from < word.length; from++) {
-      for (let to = from + 2; to <= Math.min(from + longestPiece, word.length); to++) {
-        const part = word.slice(from, to);
-        counts.set(part, (counts.get(part) ?? 0) + count);
-      }
+/** The most frequent words, in parts if they are long. */
+function frequent(counted: Words): Words {
+  const words: Words[number][] = [];
+  let symbols = 0;
+  for (const [bytes, count] of counted) {
+    for (let from = 0, to = 0; from < bytes.length && symbols < mostSymbols; from = to) {
+      to = Math.min(from + longestWord, bytes.length);
+      while (to < bytes.length && to > from + longestWord - 3 && !startsCharacter(bytes[to])) to--;
+      words.push([bytes.subarray(from, to), count]);
+      symbols += to - from;
     }
   }
-  const frequent: [string, number][] = [];
-  for (const [part, count] of counts) if (count > 1) frequent.push([part, count * part.length]);
-  return frequentFirst(frequent)
+  return words;
+}
+
+/** Whether a byte of UTF-8 is the first of a character. */
+const startsCharacter = (byte: number): boolean => (byte & 0xc0) !== 0x80;
+
+function endsCharacter(part: string): boolean {
+  let at = part.length - 1;
+  while (at > 0 && !startsCharacter(part.charCodeAt(at))) at--;
+  const first = part.charCodeAt(at);
+  return part.length - at === (first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4);
+}
+
+/**
+ * Substrings of whole characters that are seen at least twice, those that cover most of the text first. Length by length: what
+ * is seen once is not tried longer, so memory stays near the size of the words.
+ */
+function seeds(words: Words, most: number): Candidate[] {
+  const texts = words.map(([bytes]) => String.fromCharCode(...bytes));
+  const starts = words.map(([bytes]) => Array.from(bytes.keys()).filter((at) => startsCharacter(bytes[at])));
+  const found: [string, number][] = [];
+  for (let length = 2; length <= longestPiece; length++) {
+    const counts = new Map<string, number>();
+    texts.forEach((text, i) => {
+      starts[i] = starts[i].filter((from) => from + length <= text.length);
+      for (const from of starts[i]) {
+        const part = text.slice(from, from + length);
+        counts.set(part, (counts.get(part) ?? 0) + words[i][1]);
+      }
+    });
+    for (const [part, count] of counts) if (count > 1 && endsCharacter(part)) found.push([part, count * length]);
+    texts.forEach((text, i) => {
+      starts[i] = starts[i].filter((from) => (counts.get(text.slice(from, from + length)) ?? 0) > 1);
+    });
+  }
+  return frequentFirst(found)
     .slice(0, most)
     .map(([part, covered]) => ({ bytes: Uint8Array.from(part, (byte) => byte.charCodeAt(0)), count: covered / part.length }));
 }

@@ -37,31 +37,45 @@ export async function learnWordpiece(texts: Texts, vocab?: number): Promise<Toke
 
 export function readWordpiece(json: TokenizerJson, where: string): Tokenizer {
   const tokens = tokensById(json, "wordpiece", where);
-  const ids = new Map(tokens.map((token, id) => [token, id]));
+  const pieces = new Pieces(tokens);
   const regex = compiled(patterns.bertWords);
   return ownTokenizer("wordpiece", json, tokens.length, {
     encode: inPieces((piece, into) => {
-      for (const [word] of piece.matchAll(regex)) for (const id of wordIds(word, ids)) into.push(id);
+      for (const [word] of piece.matchAll(regex)) for (const id of pieces.of(word)) into.push(id);
     }),
     decode: (given) => joined(given.map((id) => tokens[id])),
     piece: (id) => tokens[id],
   });
 }
 
-/** The longest known piece from the left, again and again; one that is missing makes the whole word unknown. */
-function wordIds(word: string, ids: ReadonlyMap<string, number>): number[] {
-  const characters = word.length <= 2 * longestWord ? Array.from(word) : [];
-  if (characters.length === 0 || characters.length > longestWord) return [0];
-  const found: number[] = [];
-  for (let from = 0; from < characters.length; ) {
-    let to = characters.length + 1;
-    let id: number | undefined;
-    while (id === undefined && --to > from) id = ids.get((from > 0 ? prefix : "") + characters.slice(from, to).join(""));
-    if (id === undefined) return [0];
-    found.push(id);
-    from = to;
+class Pieces {
+  readonly #first = new Map<string, number>();
+  readonly #continuing = new Map<string, number>();
+  readonly #longest: number;
+
+  constructor(tokens: readonly string[]) {
+    tokens.forEach((token, id) => {
+      this.#first.set(token, id);
+      if (token.startsWith(prefix)) this.#continuing.set(token.slice(prefix.length), id);
+    });
+    this.#longest = tokens.reduce((most, token) => Math.max(most, token.length), 0);
   }
-  return found;
+
+  /** The longest known piece from the left, again and again; one that is missing makes the whole word unknown. */
+  of(word: string): number[] {
+    if (word.length > longestWord && (word.length > 2 * longestWord || Array.from(word).length > longestWord)) return [0];
+    const found: number[] = [];
+    for (let from = 0; from < word.length; ) {
+      const known = from > 0 ? this.#continuing : this.#first;
+      let to = Math.min(word.length, from + this.#longest) + 1;
+      let id: number | undefined;
+      while (id === undefined && --to > from) id = known.get(word.slice(from, to));
+      if (id === undefined) return [0];
+      found.push(id);
+      from = to;
+    }
+    return found;
+  }
 }
 
 /** Pieces to text: no space before ## and none before the signs that end a sentence or a part of it. */

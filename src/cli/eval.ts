@@ -1,0 +1,60 @@
+import { Command, Option } from "commander";
+import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
+import { givenData, ownData } from "../evaluation/held-out.ts";
+import { openRun, readWeights } from "../runs/folder.ts";
+import type { Columns } from "../text/examples.ts";
+import { cacheFolder } from "./cache.ts";
+import { addFlags, columnFlags, typed } from "./flags.ts";
+import { wholeNumber } from "./values.ts";
+
+interface Options {
+  readonly json?: boolean;
+  readonly threads?: number;
+}
+
+export const evalCommand = addFlags(
+  new Command("eval")
+    .description("how good a trained model is: on data of your own, or on the part of its data that was held out")
+    .argument("<run>", "the run folder")
+    .argument("[data...]", "files to evaluate on"),
+  columnFlags,
+  [
+    new Option("--threads <n>", "threads of the engine").argParser(wholeNumber),
+    new Option("--json", "print one line of JSON and nothing else"),
+  ],
+).action(async (folder: string, files: string[], { json, threads }: Options, command: Command) => {
+  const begin = performance.now();
+  const run = openRun(folder);
+  const { weights } = readWeights(run);
+  const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+  const columns = Object.fromEntries(
+    Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]),
+  ) as Columns;
+  const data = files.length > 0 ? await givenData(run.config, files, columns) : await ownData(run.config, warn);
+  const options: EvaluateOptions = { cache: cacheFolder(), threads: threads ?? run.config.training.threads, warn };
+  const measures = await evaluate(run, weights, data, options);
+  const result = { ...measures, seconds: (performance.now() - begin) / 1000 };
+  console.log(json ? JSON.stringify(result) : report(result));
+});
+
+const rounded = (value: number): string => (Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(4));
+
+/** One line for each measure, and the confusion as a table. */
+function report(result: Measures & { readonly seconds: number }): string {
+  const lines = Object.entries(result)
+    .filter(([, value]) => typeof value === "number")
+    .map(([name, value]) => `${name.padEnd(16)}${rounded(value as number)}`);
+  return "confusion" in result && result.labels.length <= 20 ? [...lines, "", confusionTable(result)].join("\n") : lines.join("\n");
+}
+
+function confusionTable({
+  confusion,
+  labels,
+}: {
+  readonly confusion: readonly (readonly number[])[];
+  readonly labels: readonly string[];
+}): string {
+  const cells = [["true \\ found", ...labels], ...confusion.map((row, i) => [labels[i], ...row.map(String)])];
+  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
+  return cells.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join("  ")).join("\n");
+}
