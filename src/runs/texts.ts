@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { DataError } from "../base/errors.ts";
 import { readBytes } from "../text/files.ts";
 import { textChunks } from "../text/utf8.ts";
@@ -65,5 +65,5 @@ function characterStart(file: string, at: number): number {
 
 /** The text of a part, in pieces. */
 export function readPart({ file, begin, end }: TextPart): AsyncGenerator<string> {
-  return textChunks(createReadStream(file, { start: begin, end: end - 1, highWaterMark: 2 ** 20 }), file);
+  return textChunks(readBytes(file, { start: begin, end: end - 1 }), file);
 }

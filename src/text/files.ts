@@ -25,6 +25,12 @@ export function formatOf(file: string): TableFormat | "txt" {
 
 /** The examples of all the files, one file after the other; all are of the task that is given, or else of that of the first file. */
 export async function readExamples(files: readonly string[], options: ExampleOptions = {}): Promise<Examples> {
+  let bytes = 0;
+  for (const file of files) {
+    tableFormat(file, options);
+    bytes += await sizeOf(file);
+    refuseAbove(bytes, file);
+  }
   const [first, ...others] = files;
   if (first === undefined) throw new DataError("no data file was given; name a .tsv, .csv or .jsonl");
   const { task, examples } = await readTable(first, options);
@@ -37,20 +43,19 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
 }
 
 async function readTable(file: string, options: ExampleOptions): Promise<Examples> {
-  const format = formatOf(file);
-  if (format === "txt") throw new DataError(`${file}: ${notExamples(options)}`);
-  return parseExamples(decodeUtf8(await readWhole(file), file), format, file, options);
+  return parseExamples(decodeUtf8(await readWhole(file), file), tableFormat(file, options), file, options);
 }
 
-function notExamples({ task }: ExampleOptions): string {
+function tableFormat(file: string, { task }: ExampleOptions): TableFormat {
+  const format = formatOf(file);
+  if (format !== "txt") return format;
   const wanted = task === undefined ? "examples are" : `${task} wants the columns ${listed(tasks[task])} of`;
-  return `a .txt is plain text, for --task lm; ${wanted} a .tsv, .csv or .jsonl`;
+  throw new DataError(`${file}: a .txt is plain text, for --task lm; ${wanted} a .tsv, .csv or .jsonl`);
 }
 
 async function readWhole(file: string): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  refuseAbove((await statistics(file)).size, file);
   for await (const chunk of readBytes(file)) {
     chunks.push(chunk);
     bytes += chunk.length;
@@ -61,21 +66,21 @@ async function readWhole(file: string): Promise<Uint8Array> {
 
 function refuseAbove(bytes: number, file: string): void {
   if (bytes <= mostBytes) return;
-  throw new DataError(`${file}: more than ${mostBytes / 1e6} MB of examples, which are read whole; train on a part of them`);
+  throw new DataError(`${file}: more than ${mostBytes / 1e6} MB of examples in all, which are held in memory; train on a part of them`);
 }
 
-async function statistics(file: string): Promise<{ size: number }> {
+async function sizeOf(file: string): Promise<number> {
   try {
-    return await stat(file);
+    return (await stat(file)).size;
   } catch (cause) {
     throw new DataError(await unreadable(file, cause), { cause });
   }
 }
 
-/** The bytes of a file, a megabyte at a time. */
-export async function* readBytes(file: string): AsyncGenerator<Uint8Array> {
+/** The bytes of a file, or of a stretch of it (both ends belong to it), a megabyte at a time. */
+export async function* readBytes(file: string, range: { readonly start?: number; readonly end?: number } = {}): AsyncGenerator<Uint8Array> {
   try {
-    yield* createReadStream(file, { highWaterMark: chunkBytes });
+    yield* createReadStream(file, { highWaterMark: chunkBytes, ...range });
   } catch (cause) {
     throw new DataError(await unreadable(file, cause), { cause });
   }

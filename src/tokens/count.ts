@@ -6,7 +6,7 @@ export type Texts = Iterable<string> | AsyncIterable<string>;
 /** What was seen how often, the most frequent first and equals in code-point order: the same for every order of the texts. */
 export type Counts = readonly (readonly [string, number])[];
 
-const byteOrder = (a: string, b: string): number => {
+export const codePointOrder = (a: string, b: string): number => {
   for (let i = 0; i < a.length && i < b.length; i++) {
     const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
     if (x === y) continue;
@@ -18,7 +18,7 @@ const byteOrder = (a: string, b: string): number => {
 };
 
 export const frequentFirst = (counts: Iterable<readonly [string, number]>): Counts =>
-  [...counts].sort(([a, countA], [b, countB]) => countB - countA || byteOrder(a, b));
+  [...counts].sort(([a, countA], [b, countB]) => countB - countA || codePointOrder(a, b));
 
 /** Every code point with its count, in code-point order. Each text is seen by itself and then forgotten. */
 export async function countCharacters(texts: Texts): Promise<Counts> {
@@ -33,9 +33,9 @@ export async function countCharacters(texts: Texts): Promise<Counts> {
 
 const longestPiece = 64;
 const mostPieces = 1_000_000;
-const mostWords = 8_000_000;
+const mostWords = 4_000_000;
 
-/** Every word of a pattern with its count. Beyond eight million different words, those seen once so far are forgotten. */
+/** Every word of a pattern with its count. Beyond four million different words, the rarest so far are forgotten. */
 export async function countWords(texts: Texts, pattern: string): Promise<Counts> {
   const words = new Map<string, number>();
   const pieces = new Map<string, number>();
@@ -45,7 +45,8 @@ export async function countWords(texts: Texts, pattern: string): Promise<Counts>
       const known = words.get(word);
       words.set(known === undefined ? ownCopy(word) : word, (known ?? 0) + count);
     }
-    if (words.size > mostWords) for (const [word, seen] of words) if (seen === 1) words.delete(word);
+    if (words.size <= mostWords) return;
+    for (let rare = 1; words.size > mostWords / 2; rare++) for (const [word, seen] of words) if (seen <= rare) words.delete(word);
   };
   const empty = (): void => {
     for (const [piece, count] of pieces) addWords(piece, count);

@@ -1,10 +1,9 @@
 import { Tokenizer as Package } from "@huggingface/tokenizers";
 import { DataError, FormatError, QkvError } from "../base/errors.ts";
+import { amended } from "./amend.ts";
 import { bytesOf, readable } from "./bytes.ts";
 import { isWhitespace, wellFormed } from "./cut.ts";
-import type { TokenizerJson } from "./frame.ts";
 import { IdList } from "./id-list.ts";
-import { patterns } from "./patterns.ts";
 import { roles } from "./roles.ts";
 import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -31,6 +30,7 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
   const size = [...names.keys()].reduce((most, id) => Math.max(most, id + 1), 0);
   const added = new Set(json.added_tokens.map(({ id }) => id));
   const byteLevel = JSON.stringify(json.decoder).includes('"ByteLevel"');
+  const prepends = JSON.stringify(json.normalizer).includes('"Prepend"');
   const special = new Set(json.added_tokens.filter((token) => token.special).map(({ id }) => id));
   const encodePart = (text: string, into: IdList): void => {
     const { ids: found, tokens } = inner.encode(text, { add_special_tokens: false });
@@ -53,7 +53,7 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
     encode: (text) =>
       guarded(() => {
         const found = new IdList(text.length >> 2);
-        for (const part of parts(wellFormed(text))) encodePart(part, found);
+        for (const part of parts(wellFormed(text), prepends)) encodePart(part, found);
         return found.slice();
       }),
     decode: (given) =>
@@ -68,12 +68,24 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
       return bytes ? readable(bytes) : token;
     },
   };
-  tokenizer.encode("A first text, 1 — é 猫.\n"); // what cannot be used shall fail now
+  tryOut(tokenizer);
   return tokenizer;
 }
 
-/** A long text in parts that begin with a single space between words, where files of all usual kinds may be cut. */
-function* parts(text: string): Generator<string> {
+/** A file that cannot be used shall fail when it is loaded; one that merely does not know these words may be of use. */
+function tryOut(tokenizer: Tokenizer): void {
+  try {
+    tokenizer.decode(tokenizer.encode("A first text, 1 — é 猫.\n"));
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+  }
+}
+
+/**
+ * A long text in parts that begin with a single space between words, where files of all usual kinds may be cut. Where a
+ * normaliser would prepend another one, that space is left out.
+ */
+function* parts(text: string, prepends: boolean): Generator<string> {
   let from = 0;
   while (text.length - from > longestPart) {
     let to = from + longestPart;
@@ -83,29 +95,7 @@ function* parts(text: string): Generator<string> {
       if (text.charCodeAt(to) >= 0xdc00 && text.charCodeAt(to) < 0xe000) to--; // not inside a character
     }
     yield text.slice(from, to);
-    from = to;
+    from = prepends && text[to] === " " ? to + 1 : to;
   }
   if (from < text.length) yield text.slice(from);
-}
-
-/** \w of Unicode, as the `tokenizers` package has it. */
-const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200c\\u200d";
-
-/** Three pre-tokenizers in other words: the package reads their \s and \w as JavaScript does, and in a Split as Unicode does. */
-function amended(json: TokenizerJson): TokenizerJson {
-  const amend = (part: unknown): unknown => {
-    const { type, pretokenizers, add_prefix_space, use_regex } = part as Record<string, unknown>;
-    const split = (Regex: string, invert: boolean) => ({
-      type: "Split",
-      pattern: { Regex },
-      behavior: invert ? "Removed" : "Isolated",
-      invert,
-    });
-    if (type === "Sequence" && Array.isArray(pretokenizers)) return { type, pretokenizers: pretokenizers.map(amend) };
-    if (type === "Whitespace") return split(`[${word}]+|[^\\s${word}]+`, true);
-    if (type === "BertPreTokenizer") return split(patterns.bertWords, true);
-    if (type !== "ByteLevel" || add_prefix_space || use_regex === false) return part;
-    return { type: "Sequence", pretokenizers: [split(patterns.byteWords, false), { ...(part as object), use_regex: false }] };
-  };
-  return json.pre_tokenizer === null ? json : { ...json, pre_tokenizer: amend(json.pre_tokenizer) as object };
 }

@@ -1,11 +1,12 @@
 import { ConfigError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
 import { learnBpe } from "./bpe.ts";
 import { byteJson } from "./byte.ts";
 import { learnChar } from "./char.ts";
 import type { Texts } from "./count.ts";
 import type { TokenizerJson } from "./frame.ts";
 import { loadTokenizer } from "./load.ts";
-import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
+import { type Tokenizer, type TokenizerKind, tokenizerKinds } from "./tokenizer.ts";
 import { learnUnigram } from "./unigram.ts";
 import { learnWord } from "./word.ts";
 import { learnWordpiece } from "./wordpiece.ts";
@@ -33,5 +34,7 @@ const learners: Record<TokenizerKind, (texts: Texts, vocab?: number) => Promise<
  * is cut at `lastCut` gives the same vocabulary as in one piece.
  */
 export async function trainTokenizer(kind: TokenizerKind, texts: Texts, options: TrainTokenizerOptions = {}): Promise<Tokenizer> {
+  if (!Object.hasOwn(learners, kind))
+    throw new ConfigError(`at tokenizer: ${kind} is not a kind of tokenizer${suggest(kind, tokenizerKinds)}`);
   return loadTokenizer(await learners[kind](texts, options.vocab), `the new ${kind} tokenizer`);
 }

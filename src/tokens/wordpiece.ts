@@ -1,5 +1,5 @@
 import { DataError } from "../base/errors.ts";
-import { countWords, frequentFirst, type Texts } from "./count.ts";
+import { codePointOrder, countWords, type Texts } from "./count.ts";
 import { framed, longestWord, specialsOf, type TokenizerJson } from "./frame.ts";
 import { learnMerges } from "./merges.ts";
 import { inPieces, ownTokenizer } from "./own.ts";
@@ -14,9 +14,10 @@ const prefix = "##";
 
 export async function learnWordpiece(texts: Texts, vocab?: number): Promise<TokenizerJson> {
   const words = await countWords(texts, patterns.bertWords);
-  const characters = frequentFirst(new Map(words.flatMap(([word]) => Array.from(word, (character) => [character, 0] as const))));
-  if (characters.length === 0) throw new DataError("there is no text to take the pieces of a vocabulary from");
-  const single = characters.map(([character]) => character);
+  const seen = new Set<string>();
+  for (const [word] of words) for (const character of word) seen.add(character);
+  if (seen.size === 0) throw new DataError("there is no text to take the pieces of a vocabulary from");
+  const single = [...seen].sort(codePointOrder);
   // A sign is always a word by itself, so it never continues one.
   const continuing = single.filter((character) => !isPunctuation(character)).map((character) => prefix + character);
   const tokens = [...specialsOf("wordpiece"), ...single, ...continuing];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DataError } from "../../src/base/errors.ts";
 import { parseRows, type TableFormat } from "../../src/text/rows.ts";
+import { refuseTooMany } from "../../src/text/table.ts";
 
 function read(text: string, format: TableFormat): [number, Record<string, unknown>][] {
   return [...parseRows(text, format, `data.${format}`).rows].map(({ line, fields }) => [line, Object.fromEntries(fields)]);
@@ -121,6 +122,11 @@ describe("every table", () => {
     );
   });
 
+  it("has at most five million rows", () => {
+    expect(() => refuseTooMany(5_000_000, "a.tsv")).not.toThrow();
+    expect(() => refuseTooMany(5_000_001, "a.tsv")).toThrow("a.tsv: more than 5 million examples; train on a part of them");
+  });
+
   it("may have a column __proto__", () => {
     const [row] = parseRows('{"__proto__": 1, "constructor": 2}', "jsonl", "a").rows;
     expect([...row.fields]).toEqual([
@@ -131,11 +137,12 @@ describe("every table", () => {
     expect(line.fields.get("__proto__")).toBe("1");
   });
 
-  it("may have very long lines, which errors do not repeat", () => {
+  it("may have very long lines, which errors do not repeat, nor what a terminal would obey", () => {
     const long = "x".repeat(3_000_000);
     expect(read(`text\tlabel\n${long}\tpos\n`, "tsv")[0][1].text).toBe(long);
     expect(read(`text,label\n"${long}",pos\n`, "csv")[0][1].text).toBe(long);
     expect(refusal(`${long}\t${long}\na\n`, "tsv").length).toBeLessThan(300);
     expect(refusal(`{${long}`, "jsonl").length).toBeLessThan(300);
+    expect(refusal(`a\u009b31m\u202e\u2028,b`, "tsv")).toContain('"a\\u{9b}31m\\u{202e}\\u{2028},b"');
   });
 });

@@ -69,7 +69,7 @@ describe("text from chunks", () => {
         const bytes = encode(marked ? `\uFEFF${text}` : text);
         const pieces = await streamed(bytes, cuts);
         expect(pieces.join("")).toBe(decodeUtf8(bytes, "a.txt"));
-        for (const piece of pieces) expect(piece).not.toMatch(/^$|\p{Surrogate}/u);
+        expect(pieces.filter((piece) => /^$|\p{Surrogate}/u.test(piece))).toEqual([]);
       }),
     );
   });

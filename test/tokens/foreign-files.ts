@@ -7,6 +7,7 @@ const added = (id: number, content: string) => ({
   ...{ id, content, single_word: false, lstrip: false, rstrip: false },
   ...{ normalized: false, special: true },
 });
+const hexBytes = Array.from({ length: 256 }, (_, byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`);
 const rest = { version: "1.0", truncation: null, padding: null, normalizer: null, post_processor: null };
 const byteLevel = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true };
 
@@ -71,6 +72,34 @@ export const foreignFiles = {
         ["t", -5.5],
         ["s", -6],
       ],
+    },
+  },
+  /** Spaces as letters, a letter before the text, no words, and bytes for what is unknown. */
+  llama: {
+    ...rest,
+    added_tokens: [added(0, "<unk>"), added(1, "<s>"), added(2, "</s>")],
+    normalizer: {
+      type: "Sequence",
+      normalizers: [
+        { type: "Prepend", prepend: "▁" },
+        { type: "Replace", pattern: { String: " " }, content: "▁" },
+      ],
+    },
+    pre_tokenizer: null,
+    decoder: {
+      type: "Sequence",
+      decoders: [
+        { type: "Replace", pattern: { String: "▁" }, content: " " },
+        { type: "ByteFallback" },
+        { type: "Fuse" },
+        { type: "Strip", content: " ", start: 1, stop: 0 },
+      ],
+    },
+    model: {
+      ...{ type: "BPE", dropout: null, unk_token: "<unk>", continuing_subword_prefix: null, end_of_word_suffix: null },
+      ...{ fuse_unk: true, byte_fallback: true, ignore_merges: false },
+      vocab: ids("<unk>", "<s>", "</s>", ...hexBytes, ..."▁theca", "▁t", "he", "▁the", "at"),
+      merges: ["▁ t", "h e", "▁t he", "a t"],
     },
   },
 } as const;

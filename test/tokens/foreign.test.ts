@@ -1,5 +1,9 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Tokenizer } from "tokenizers";
 import { describe, expect, it } from "vitest";
-import { loadTokenizer, parseTokenizer, saveTokenizer, trainTokenizer } from "../../src/tokens/index.ts";
+import { loadTokenizer, parseTokenizer, saveTokenizer, tokenizerKinds, trainTokenizer } from "../../src/tokens/index.ts";
 import { foreignFiles } from "./foreign-files.ts";
 import { oracles, prose } from "./oracles.ts";
 
@@ -31,6 +35,7 @@ describe.each(Object.keys(foreignFiles) as Name[])("a file like %s", (name) => {
         gpt2: { size: 261, unknown: undefined, start: 260, end: 260 },
         words: { size: 6, unknown: 0, start: undefined, end: undefined },
         bert: { size: 10, unknown: 0, start: 1, end: 2 },
+        llama: { size: 269, unknown: 0, start: 1, end: 2 },
         t5: { size: 10, unknown: 2, start: undefined, end: 1 },
       }[name],
     );
@@ -43,14 +48,19 @@ it("names bytes as text where they are text", () => {
   expect([...gpt2.encode(" the<|endoftext|>é")].map((id) => gpt2.piece(id))).toEqual([" the", "<|endoftext|>", "\\xC3", "\\xA9"]);
 });
 
+it("without an unknown token says which word it lacks", () => {
+  const { unk_token: _, ...model } = foreignFiles.words.model;
+  const tokenizer = loadTokenizer({ ...foreignFiles.words, added_tokens: [], model }, "closed.json");
+  expect([...tokenizer.encode("the cat")]).toEqual([1, 3]);
+  expect(() => tokenizer.encode("the dog")).toThrow('closed.json has no token for "dog", and no unknown token');
+});
+
 it("of our own is recognised after the tokenizers package has saved it again", async () => {
-  const { Tokenizer } = await import("tokenizers");
-  const { mkdtempSync, readFileSync, rmSync } = await import("node:fs");
-  const folder = mkdtempSync("/tmp/qkv-tokens-");
-  for (const kind of ["char", "byte", "word", "bpe", "wordpiece", "unigram"] as const) {
+  const folder = mkdtempSync(join(tmpdir(), "qkv-tokens-"));
+  for (const kind of tokenizerKinds) {
     const tokenizer = await trainTokenizer(kind, [prose]);
-    Tokenizer.fromString(saveTokenizer(tokenizer)).save(`${folder}/${kind}.json`);
-    const again = parseTokenizer(readFileSync(`${folder}/${kind}.json`, "utf8"), kind);
+    Tokenizer.fromString(saveTokenizer(tokenizer)).save(join(folder, `${kind}.json`));
+    const again = parseTokenizer(readFileSync(join(folder, `${kind}.json`), "utf8"), kind);
     expect(again.kind).toBe(kind);
     expect(again.encode(prose)).toEqual(tokenizer.encode(prose));
   }

@@ -123,6 +123,7 @@ describe("a vocabulary of a given size", () => {
     await refused("wordpiece", 11).toThrow("a wordpiece vocabulary is at least 12: three special tokens and the 5 characters");
     await refused("unigram", 1.5).toThrow("a unigram vocabulary is at least 258");
     await refused("bpe", 1e7).toThrow("at most 1000000 and whole");
+    await expect(trainTokenizer("bpee" as "bpe", [])).rejects.toThrow('at tokenizer: bpee is not a kind of tokenizer; did you mean "bpe"?');
     await refused("bpe", Number.NaN).toThrow("a bpe vocabulary is at least 258");
   });
 

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { learningRate, type ScheduleOptions } from "../../src/training/schedule.ts";
+
+const options: ScheduleOptions = { schedule: "cosine", lr: 1, minLr: 0.1, warmup: 10, steps: 110 };
+const at = (step: number, change: Partial<ScheduleOptions> = {}) => learningRate(step, { ...options, ...change });
+
+describe("the learning rate", () => {
+  it.each(["constant", "linear", "cosine", "noam"] as const)("of %s rises in a line to the highest", (schedule) => {
+    expect(at(1, { schedule })).toBeCloseTo(0.1, 12);
+    expect(at(5, { schedule })).toBeCloseTo(0.5, 12);
+    expect(at(10, { schedule })).toBeCloseTo(1, 12);
+  });
+
+  it("then stays, falls in a line, falls like a cosine, or with the root of the step", () => {
+    expect(at(60, { schedule: "constant" })).toBe(1);
+    expect(at(60, { schedule: "linear" })).toBeCloseTo(0.55, 12);
+    expect(at(60, { schedule: "cosine" })).toBeCloseTo(0.55, 12);
+    expect(at(35, { schedule: "cosine" })).toBeCloseTo(0.1 + 0.45 * (1 + Math.SQRT1_2), 12);
+    expect(at(40, { schedule: "noam" })).toBeCloseTo(0.5, 12);
+  });
+
+  it("ends at the lowest for linear and cosine", () => {
+    expect(at(110, { schedule: "linear" })).toBeCloseTo(0.1, 12);
+    expect(at(110, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
+    expect(at(500, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
+  });
+
+  it("is the paper's own for noam with its own highest rate", () => {
+    const [width, warmup] = [512, 4000];
+    const paper = (step: number) => width ** -0.5 * Math.min(step ** -0.5, step * warmup ** -1.5);
+    for (const step of [1, 100, 4000, 4001, 50_000]) {
+      expect(at(step, { schedule: "noam", lr: (width * warmup) ** -0.5, warmup })).toBeCloseTo(paper(step), 12);
+    }
+  });
+
+  it("needs no warm-up", () => {
+    expect(at(1, { warmup: 0, schedule: "linear", steps: 1 })).toBeCloseTo(0.1, 12);
+    expect(at(1, { warmup: 0, schedule: "noam" })).toBe(1);
+  });
+});
