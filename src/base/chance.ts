@@ -35,7 +35,8 @@ class Threefry implements Chance {
     let [key0, key1] = [this.#key0, this.#key1];
     const absorb = (word0: number, word1: number): void => {
       threefry(key0, key1, word0, word1, this.#out);
-      [key0, key1] = [this.#out[0], this.#out[1]];
+      key0 = this.#out[0];
+      key1 = this.#out[1];
     };
     for (let i = 0; i < text.length; i += 4) {
       let word0 = text.charCodeAt(i);
@@ -47,43 +48,6 @@ class Threefry implements Chance {
     }
     absorb(text.length, 0x666f726b); // the length separates "a"+"b" from "ab"
     return new Threefry(key0, key1);
-  }
-
-  bits(place: number): number;
-  /** Uniform in [0, 1) with 32 bits, at a place. */
-  uniform(place: number): number;
-  /** Standard normal, at a place. */
-  normal(place: number): number;
-  /** A whole number from 0 to below - 1, at a place. */
-  integer(place: number, below: number): number;
-  /** Random bytes, for masks that the graph compares with a threshold. */
-  bytes(into: Uint8Array): Uint8Array;
-}
-
-export const chance = (seed: number): Chance => new Threefry(seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0);
-
-class Threefry implements Chance {
-  readonly #key0: number;
-  readonly #key1: number;
-  readonly #out = new Uint32Array(2);
-
-  constructor(key0: number, key1: number) {
-    this.#key0 = key0;
-    this.#key1 = key1;
-  }
-
-  fork(purpose: string | number): Chance {
-    const text = typeof purpose === "number" ? `#${purpose}` : purpose;
-    let chain: Threefry = this;
-    for (let i = 0; i < text.length; i += 4) {
-      let word0 = text.charCodeAt(i);
-      let word1 = 0;
-      if (i + 1 < text.length) word0 |= text.charCodeAt(i + 1) << 16;
-      if (i + 2 < text.length) word1 = text.charCodeAt(i + 2);
-      if (i + 3 < text.length) word1 |= text.charCodeAt(i + 3) << 16;
-      chain = chain.#step(word0, word1);
-    }
-    return chain.#step(text.length, 0x666f726b); // the length separates "a"+"b" from "ab"
   }
 
   bits(place: number): number {
