@@ -1,7 +1,24 @@
-// The public list, in the order of the way: numbers, graphs, ops, gradients, what runs, models, training.
+// The public list: numbers and chance, text and tokens, graphs and ops, gradients, what runs, models, training, runs, measures.
 export { array, type DType, type HostArray, type TypedArray } from "./base/arrays.ts";
 export { type Chance, chance } from "./base/chance.ts";
-export { ConfigError, EngineError, FeedError, GraphError, NonFiniteError, QkvError } from "./base/errors.ts";
+export {
+  ConfigError,
+  DataError,
+  EngineError,
+  FeedError,
+  FormatError,
+  GraphError,
+  NonFiniteError,
+  QkvError,
+  RunError,
+} from "./base/errors.ts";
+export type { Batch, Batches } from "./batches/batch.ts";
+export { type ExampleBatches, labelledLayout, pairLayout, scoringBatches, taggedLayout, trainingBatches } from "./batches/examples.ts";
+export { type Ids, idsInMemory } from "./batches/ids.ts";
+export { scoringWindows, trainingWindows } from "./batches/windows.ts";
+export { evaluate, type Measures } from "./evaluation/evaluate.ts";
+export { givenData, type HeldOut, ownData } from "./evaluation/held-out.ts";
+export { Greedy } from "./generation/greedy.ts";
 export { type GradOptions, grad } from "./gradients/grad.ts";
 export { graphCost, nodeCost } from "./graph/cost.ts";
 export { Dim, type DimLike } from "./graph/dim.ts";
@@ -15,15 +32,43 @@ export { layer, type Scope } from "./graph/scope.ts";
 export type { Tensor } from "./graph/tensor.ts";
 export { bool, float32, float64, int32, int64, size, type TensorType, uint8 } from "./graph/type.ts";
 export * from "./layers/index.ts";
+export { bleu } from "./metrics/bleu.ts";
+export { chrf } from "./metrics/chrf.ts";
+export { classification } from "./metrics/classification.ts";
+export { editDistance, errorRate, exactMatch } from "./metrics/edits.ts";
+export { bits, bitsPerByte, perplexity } from "./metrics/perplexity.ts";
 export * from "./models/index.ts";
 export { type EmitOptions, emitOnnx, type WeightSource } from "./onnx/emit.ts";
 export * from "./ops/index.ts";
+export { recipe, recipes } from "./recipes/index.ts";
+export type { RunConfig, TrainingConfig } from "./runs/config.ts";
+export { type TrainSettings, train } from "./runs/easy.ts";
+export { type OpenRun, openRun, readWeights } from "./runs/folder.ts";
+export type { RunSettings } from "./runs/prepare.ts";
+export { type RunEvent, resumeRun, type TrainOptions, type TrainResult, trainRun } from "./runs/train.ts";
 export { type CompiledFunction, type CompileOptions, compile, parametersOf, type Results } from "./runtime/compile.ts";
 export { nodeEngine } from "./runtime/node.ts";
 export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
+export {
+  type Classified,
+  type Example,
+  type Examples,
+  type Pair as TextPair,
+  parseExamples,
+  type Tagged,
+  type Task,
+} from "./text/examples.ts";
+export { readExamples, readTextChunks } from "./text/files.ts";
+export { splitByHash, withoutDuplicates } from "./text/split.ts";
+export * from "./tokens/index.ts";
+export { Checkpoints } from "./training/checkpoints.ts";
+export { type FitOptions, fit, type Progress, type Report } from "./training/fit.ts";
 export { Optimizer, type OptimizerOptions } from "./training/optimizer.ts";
 export { Adam, type AdamOptions, AdamW, optimizer, Sgd, type SgdOptions } from "./training/optimizers.ts";
 export { learningRate, type ScheduleOptions } from "./training/schedule.ts";
+export { Scorer } from "./training/score.ts";
 export { countParameters, type PartCount } from "./weights/count.ts";
 export { initialise } from "./weights/initialise.ts";
+export { loadParameters, parametersAsTensors } from "./weights/load.ts";
+export { readSafetensors, type Safetensors, safetensorsParts } from "./weights/safetensors.ts";

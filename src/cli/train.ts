@@ -8,7 +8,6 @@ import type { DataSource, Task, TrainingConfig } from "../runs/config.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, refuseChanges } from "../runs/resume.ts";
 import { type RunEvent, resumeRun, type TrainOptions, type TrainResult, trainRun } from "../runs/train.ts";
-import { formatOf } from "../text/files.ts";
 import { cacheFolder } from "./cache.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedNames } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -68,7 +67,7 @@ export const train = addFlags(
 
 function newRun(files: readonly string[], options: Options, command: Command) {
   const settings = settingsOf(files, options, command);
-  const folder = options.out ?? join("runs", `${nameOf(files, settings.source)}-${taskName(settings)}`);
+  const folder = options.out ?? ((task: Task) => join("runs", `${nameOf(files, settings.source)}-${task}`));
   return (host: TrainOptions) => trainRun(folder, settings, { ...host, overwrite: options.overwrite });
 }
 
@@ -135,13 +134,6 @@ function recipeSettings(
 
 const nameOf = (files: readonly string[], source: DataSource): string =>
   source.kind === "recipe" ? source.name : basename(files[0], extname(files[0])).replace(/[^\w.-]+/g, "-") || "data";
-
-/** For the folder's name only; the data says what it really is. */
-function taskName({ task, source }: RunSettings): string {
-  if (task !== undefined) return task;
-  if (source.kind === "recipe") return recipe(source.name).task;
-  return formatOf(source.files[0]) === "txt" ? "lm" : "examples";
-}
 
 /** Runs, shows, and prints the result. */
 async function followed(start: (host: TrainOptions) => AsyncGenerator<RunEvent, TrainResult>, { quiet, json }: Options): Promise<void> {

@@ -27,12 +27,16 @@ export const paths = (folder: string) => ({
 
 export const isRun = (folder: string): boolean => existsSync(paths(folder).config);
 
-/** Makes a folder ready for a new run. One that holds a run is left alone, unless it may be overwritten; what is not ours stays in any case. */
-export function makeRunFolder(folder: string, overwrite: boolean): void {
-  if (isRun(folder) && !overwrite)
+export function refuseExisting(folder: string): void {
+  if (isRun(folder))
     throw new RunError(
       `${folder} already holds a run; go on with it by --resume ${folder}, choose another --out, or replace it with --overwrite`,
     );
+}
+
+/** Makes a folder ready for a new run. One that holds a run is left alone, unless it may be overwritten; what is not ours stays in any case. */
+export function makeRunFolder(folder: string, overwrite: boolean): void {
+  if (!overwrite) refuseExisting(folder);
   try {
     mkdirSync(folder, { recursive: true });
     if (isRun(folder)) rmSync(paths(folder).config); // first, so that half a run is never taken for one

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { chance } from "../base/chance.ts";
 import { NonFiniteError, RunError } from "../base/errors.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
@@ -9,8 +8,8 @@ import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { Scorer } from "../training/score.ts";
 import { initialise } from "../weights/initialise.ts";
-import type { RunConfig } from "./config.ts";
-import { lockRun, makeRunFolder, type OpenRun, openRun, paths, writeRun } from "./folder.ts";
+import type { RunConfig, Task } from "./config.ts";
+import { lockRun, makeRunFolder, type OpenRun, openRun, paths, refuseExisting, writeRun } from "./folder.ts";
 import { Log } from "./log.ts";
 import { type Material, materialOf } from "./material.ts";
 import { prepare, type RunSettings } from "./prepare.ts";
@@ -58,15 +57,16 @@ export interface TrainResult {
   readonly interrupted: boolean;
 }
 
-/** Trains a new run into a folder. */
+/** Trains a new run into a folder; its name may depend on the task that the data turns out to be for. */
 export async function* trainRun(
-  folder: string,
+  out: string | ((task: Task) => string),
   settings: RunSettings,
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
-  if (!overwrite) refuseExisting(folder);
+  if (!overwrite && typeof out === "string") refuseExisting(out); // before hours of reading
   const { config, tokenizer, encoded, warnings } = await prepare(settings, options.cache);
   const material = materialOf(encoded, config, tokenizer);
+  const folder = typeof out === "string" ? out : out(config.task);
   makeRunFolder(folder, overwrite);
   const unlock = lockRun(folder);
   try {
@@ -77,11 +77,6 @@ export async function* trainRun(
     material.close();
     unlock();
   }
-}
-
-/** Said before hours of reading, and once more when the folder is made. */
-function refuseExisting(folder: string): void {
-  if (existsSync(paths(folder).config)) makeRunFolder(folder, false);
 }
 
 /** Goes on with a run exactly where its latest checkpoint is. */

@@ -1,17 +1,12 @@
 import { tokenOf } from "./bytes.ts";
-import { frequentFirst } from "./count.ts";
 import { Lattice } from "./lattice.ts";
+import { type Candidate, frequent, longestWord, seeds, type Words } from "./unigram-seeds.ts";
 
 export interface Piece {
   readonly bytes: Uint8Array;
   readonly score: number;
 }
 
-type Words = readonly (readonly [bytes: Uint8Array, count: number])[];
-
-const longestPiece = 16;
-const longestWord = 32; // longer words are learned from in parts
-const mostSymbols = 1_000_000; // of the most frequent different words; the rest hardly moves a count
 const mostSeeds = 100_000;
 const shrink = 0.75;
 const roundsOfExpectation = 2;
@@ -38,64 +33,7 @@ export function learnPieces(counted: Words, size: number): Piece[] {
   return [...all.slice(0, 256), ...all.slice(256).sort((a, b) => b.score - a.score || compare(a.bytes, b.bytes))];
 }
 
-interface Candidate {
-  readonly bytes: Uint8Array;
-  readonly count: number;
-}
-
 const singleBytes = (): Candidate[] => Array.from({ length: 256 }, (_, byte) => ({ bytes: Uint8Array.of(byte), count: 1 }));
-
-/** The most frequent words, in parts if they are long. */
-function frequent(counted: Words): Words {
-  const words: Words[number][] = [];
-  let symbols = 0;
-  for (const [bytes, count] of counted) {
-    for (let from = 0, to = 0; from < bytes.length && symbols < mostSymbols; from = to) {
-      to = Math.min(from + longestWord, bytes.length);
-      while (to < bytes.length && to > from + longestWord - 3 && !startsCharacter(bytes[to])) to--;
-      words.push([bytes.subarray(from, to), count]);
-      symbols += to - from;
-    }
-  }
-  return words;
-}
-
-/** Whether a byte of UTF-8 is the first of a character. */
-const startsCharacter = (byte: number): boolean => (byte & 0xc0) !== 0x80;
-
-function endsCharacter(part: string): boolean {
-  let at = part.length - 1;
-  while (at > 0 && !startsCharacter(part.charCodeAt(at))) at--;
-  const first = part.charCodeAt(at);
-  return part.length - at === (first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4);
-}
-
-/**
- * Substrings of whole characters that are seen at least twice, those that cover most of the text first. Length by length: what
- * is seen once is not tried longer, so memory stays near the size of the words.
- */
-function seeds(words: Words, most: number): Candidate[] {
-  const texts = words.map(([bytes]) => String.fromCharCode(...bytes));
-  const starts = words.map(([bytes]) => Array.from(bytes.keys()).filter((at) => startsCharacter(bytes[at])));
-  const found: [string, number][] = [];
-  for (let length = 2; length <= longestPiece; length++) {
-    const counts = new Map<string, number>();
-    texts.forEach((text, i) => {
-      starts[i] = starts[i].filter((from) => from + length <= text.length);
-      for (const from of starts[i]) {
-        const part = text.slice(from, from + length);
-        counts.set(part, (counts.get(part) ?? 0) + words[i][1]);
-      }
-    });
-    for (const [part, count] of counts) if (count > 1 && endsCharacter(part)) found.push([part, count * length]);
-    texts.forEach((text, i) => {
-      starts[i] = starts[i].filter((from) => (counts.get(text.slice(from, from + length)) ?? 0) > 1);
-    });
-  }
-  return frequentFirst(found)
-    .slice(0, most)
-    .map(([part, covered]) => ({ bytes: Uint8Array.from(part, (byte) => byte.charCodeAt(0)), count: covered / part.length }));
-}
 
 /**
  * How often each piece is used, over all ways to cut each word, weighted by their probability (forward–backward). Every
@@ -113,6 +51,7 @@ function expectedCounts(words: Words, pieces: readonly Candidate[], scores: Floa
     forward.fill(0)[0] = 1;
     backward.fill(0)[word.length] = 1;
     for (let edge = 0; edge < edges; edge++) forward[to[edge]] += forward[from[edge]] * weight[piece[edge]];
+    if (forward[word.length] < 1e-290) continue; // a long word of bytes that hardly occur teaches nothing
     for (let edge = edges - 1; edge >= 0; edge--) {
       const rest = weight[piece[edge]] * backward[to[edge]];
       backward[from[edge]] += rest;

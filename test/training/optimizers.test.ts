@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import type { ParameterLayout } from "../../src/graph/parameters.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
+import { AdamW, optimizer } from "../../src/training/optimizers.ts";
 
 /** A matrix of 5×7 and a vector of 6: lengths that are no multiple of a vector register. */
 const layout: ParameterLayout = {
@@ -76,5 +76,64 @@ describe("AdamW", () => {
       if (i === 0) optimizer.gradients.data.fill(0);
     }
     expect([...optimizer.firstMoments.data, ...optimizer.secondMoments.data].every((x) => x === 0)).toBe(true);
+  });
+});
+
+/** Plain loops in float64, from the papers. */
+function byHand(kind: "adam" | "sgd", start: readonly number[], gradients: readonly (readonly number[])[], rate: number): number[] {
+  const w = [...start];
+  const [m, v] = [w.map(() => 0), w.map(() => 0)];
+  for (const [t, gradient] of gradients.entries()) {
+    for (const [i, raw] of gradient.entries()) {
+      const g = raw + (i < 35 ? 0.1 * w[i] : 0); // the decay is part of the gradient, for the matrix only
+      if (kind === "sgd") {
+        v[i] = 0.9 * v[i] + g;
+        w[i] -= rate * v[i];
+        continue;
+      }
+      m[i] = 0.9 * m[i] + 0.1 * g;
+      v[i] = 0.99 * v[i] + 0.01 * g * g;
+      w[i] -= (rate * (m[i] / (1 - 0.9 ** (t + 1)))) / (Math.sqrt(v[i] / (1 - 0.99 ** (t + 1))) + 1e-8);
+    }
+  }
+  return w;
+}
+
+describe("Adam and SGD", () => {
+  it.each(["adam", "sgd"] as const)("%s equals its formulas over several steps", (kind) => {
+    const own = optimizer(kind, layout, { beta1: 0.9, beta2: 0.99, weightDecay: 0.1 });
+    const start = Array.from({ length: 41 }, (_, i) => Math.fround(chance(5).normal(i)));
+    own.weights.data.set(start);
+    const gradients = [1, 2, 3].map((t) => start.map((_, i) => Math.fround(chance(6).fork(t).normal(i))));
+    for (const gradient of gradients) {
+      own.gradients.data.set(gradient);
+      own.step(1e-2);
+    }
+    for (const [i, value] of byHand(kind, start, gradients, 1e-2).entries()) expect(own.weights.data[i]).toBeCloseTo(value, 5);
+    expect(own.steps).toBe(3);
+  });
+
+  it("let biases decay too when asked", () => {
+    const own = optimizer("sgd", layout, { beta1: 0, weightDecay: 0.5, decayAll: true });
+    own.weights.data.fill(1);
+    own.step(1);
+    expect([...own.weights.data]).toEqual(new Array(41).fill(0.5));
+  });
+});
+
+describe("gradients that add up", () => {
+  it("count by their shares", () => {
+    const own = new AdamW(layout, { accumulates: true });
+    own.gradients.data.fill(1);
+    own.accumulate(0.25, "first");
+    own.gradients.data.fill(2);
+    own.accumulate(0.5, "middle");
+    own.gradients.data.fill(4);
+    own.accumulate(0.25, "last");
+    expect([...own.gradients.data]).toEqual(new Array(41).fill(2.25));
+  });
+
+  it("need a buffer of their own", () => {
+    expect(() => new AdamW(layout).accumulate(1, "first")).toThrow("this optimizer was not made to accumulate");
   });
 });

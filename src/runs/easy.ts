@@ -1,0 +1,51 @@
+import { homedir } from "node:os";
+import { basename, extname, join, resolve } from "node:path";
+import type { ModelName } from "../models/any.ts";
+import type { Columns, Task } from "../text/examples.ts";
+import type { TrainingConfig } from "./config.ts";
+import { type OpenRun, openRun } from "./folder.ts";
+import type { RunSettings } from "./prepare.ts";
+import { type RunEvent, type TrainResult, trainRun } from "./train.ts";
+
+export interface TrainSettings extends Partial<TrainingConfig> {
+  /** The run folder; runs/<name>-<task> if left out. */
+  readonly out?: string;
+  readonly overwrite?: boolean;
+  readonly task?: Task;
+  /** char, byte, word, bpe, wordpiece, unigram, or the path of a tokenizer.json. */
+  readonly tokenizer?: string;
+  readonly vocab?: number;
+  readonly model?: Readonly<Record<string, unknown>> & { readonly model?: ModelName };
+  readonly valid?: string;
+  readonly validFraction?: number;
+  readonly columns?: Columns;
+  /** Where tokenised text is kept; ~/.cache/qkv if left out. */
+  readonly cache?: string;
+  /** Called with everything that happens. */
+  readonly listen?: (event: RunEvent) => void;
+}
+
+/** Trains on files, as `qkv train` does, and opens the run that comes of it. */
+export async function train(
+  files: string | readonly string[],
+  settings: TrainSettings = {},
+): Promise<OpenRun & { readonly result: TrainResult }> {
+  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction = 0.1, columns, cache, listen, ...training } = settings;
+  const all = typeof files === "string" ? [files] : files;
+  const source = {
+    kind: "files" as const,
+    files: all.map((file) => resolve(file)),
+    validFraction,
+    ...(valid !== undefined && { valid: resolve(valid) }),
+    ...(columns && { columns }),
+  };
+  const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
+  const folder = out ?? ((found: Task) => join("runs", `${basename(all[0], extname(all[0]))}-${found}`));
+  const clock = () => performance.now() / 1000;
+  const events = trainRun(folder, asked, { overwrite, clock, cache: cache ?? join(homedir(), ".cache", "qkv") });
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done) return { ...openRun(value.run), result: value };
+    listen?.(value);
+  }
+}
