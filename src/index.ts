@@ -52,7 +52,7 @@ export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
 export {
   type Classified,
-  type Example,
+  type Example as TextExample,
   type Examples,
   type Pair as TextPair,
   parseExamples,
