@@ -3,7 +3,9 @@ import type { HostArray } from "../base/arrays.ts";
 /** What one run of a model is fed, and how much of it is real. */
 export interface Batch {
   readonly feeds: Readonly<Record<string, HostArray>>;
-  /** Targets that count. */
+  /** Targets that count: a mean loss is a mean over these. */
+  readonly targets: number;
+  /** Tokens that are read, padding aside. */
   readonly tokens: number;
   /** Places in the batch, padding included. */
   readonly places: number;

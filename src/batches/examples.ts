@@ -44,7 +44,8 @@ export const labelledLayout: Layout<LabelledIds> = {
         Int32Array.from({ length: rows }, (_, row) => examples[row]?.label ?? ignored),
       ),
     },
-    tokens: examples.length,
+    targets: examples.length,
+    tokens: read(examples.map(({ ids }) => ids)),
     places: rows * time,
   }),
 };
@@ -55,7 +56,8 @@ export const taggedLayout: Layout<TaggedIds> = {
     const tags = examples.map((example) => example.tags);
     return {
       feeds: { ...texts(examples, rows, time), targets: padded(tags, rows, time, ignored) },
-      tokens: counted(tags),
+      targets: counted(tags),
+      tokens: read(tags),
       places: rows * time,
     };
   },
@@ -74,7 +76,8 @@ export const pairLayout: Layout<PairIds> = {
         target: padded(target, rows, time),
         targets: padded(targets, rows, time, ignored),
       },
-      tokens: counted(targets),
+      targets: counted(targets),
+      tokens: read(sources) + read(target),
       places: rows * (sourceTime + time),
     };
   },
@@ -96,6 +99,8 @@ function padded(sequences: readonly Int32Array[], rows: number, length: number, 
   for (const [row, sequence] of sequences.entries()) data.set(sequence, row * length);
   return array("int32", data, [rows, length]);
 }
+
+const read = (sequences: readonly Int32Array[]): number => sequences.reduce((total, { length }) => total + length, 0);
 
 const counted = (targets: readonly Int32Array[]): number =>
   targets.reduce((total, row) => total + row.reduce((sum, target) => sum + (target === ignored ? 0 : 1), 0), 0);

@@ -53,6 +53,7 @@ function windowBatch(ids: Ids, starts: readonly number[], context: number): Batc
   const shape = [starts.length, context];
   return {
     feeds: { ids: array("int32", inputs, shape), targets: array("int32", targets, shape) },
+    targets: inputs.length,
     tokens: inputs.length,
     places: inputs.length,
   };
@@ -90,6 +91,7 @@ export function* scoringWindows(
     const shape = [rows, context];
     yield {
       feeds: { ids: array("int32", inputs, shape), targets: array("int32", targets, shape) },
+      targets: tokens,
       tokens,
       places: inputs.length,
     };

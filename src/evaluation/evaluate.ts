@@ -82,7 +82,7 @@ async function evaluateText(
   const scorer = new Scorer(config.model, options);
   try {
     const windows = scoringWindows(ids, { batch: scoringRows(context), context, before: separator(tokenizer) ?? 0 });
-    const { loss, tokens } = await scorer.score(windows, weights);
+    const { loss, targets: tokens } = await scorer.score(windows, weights);
     const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, bytesOf(parts)) };
     return { loss, ...shares, tokens, examples: Math.ceil(tokens / context) };
   } finally {

@@ -40,8 +40,8 @@ const paper = (layers: number, heads: number, width: number, hidden: number, dro
 });
 
 export const decoderPresets: Readonly<Record<string, DecoderInput>> = {
-  w1: { layers: 4, heads: 4, width: 128, context: 64, vocab: 65 },
-  w2: { layers: 6, heads: 6, width: 384, context: 256, vocab: 65 },
+  w1: { ...gpt2(4, 4, 128), context: 64, vocab: 65, activation: "gelu" },
+  w2: { ...gpt2(6, 6, 384), context: 256, vocab: 65, activation: "gelu" },
   gpt2: gpt2(12, 12, 768),
   "gpt2-medium": gpt2(24, 16, 1024),
   "gpt2-large": gpt2(36, 20, 1280),

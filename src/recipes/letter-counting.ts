@@ -41,7 +41,7 @@ export const letterCounting: Recipe = {
   }),
   settings: (full) => ({
     tokenizer: "char",
-    model: { layers: 1, heads: 1, width: 64, hidden: 128, context: length, positions: "learned" },
+    model: { layers: 2, heads: 2, width: 64, hidden: 128, context: length, positions: "learned", dropout: 0 },
     training: { batch: 64, steps: full ? 4000 : 1500, lr: 3e-3, warmup: 50 },
   }),
 };

@@ -1,7 +1,7 @@
 import { chance } from "../base/chance.ts";
 import type { Batch, Batches } from "../batches/batch.ts";
 import { cut } from "../batches/encode.ts";
-import { scoringBatches, trainingBatches } from "../batches/examples.ts";
+import { type Layout, scoringBatches, trainingBatches } from "../batches/examples.ts";
 import { scoringWindows, trainingWindows } from "../batches/windows.ts";
 import { takesAnyLength } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -21,7 +21,6 @@ export interface Material {
 
 /** While training, more than this would only cost time; `eval` scores everything. */
 const mostValidationTokens = 131_072;
-const mostValidationExamples = 2_000;
 /** Tokens in a batch that is only scored. */
 const scoringTokens = 4096;
 
@@ -56,7 +55,7 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
   const { context } = model;
   const { batch, seed } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
-  const [shorter, held] = [cut(train, context), cut(spread(valid, mostValidationExamples), context)];
+  const [shorter, held] = [cut(train, context), cut(spread(valid, affordable(valid, layout)), context)];
   const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
   const long = shorter.count;
   return {
@@ -66,6 +65,12 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
     warnings: long > 0 ? [`${long} of ${train.length} training examples are longer than the context of ${context} tokens and are cut`] : [],
     close() {},
   };
+}
+
+/** How many examples of the usual length there are in the tokens that may be scored. */
+function affordable<E>(examples: readonly E[], layout: Layout<E>): number {
+  const tokens = examples.reduce((total, example) => total + layout.lengths(example).reduce((a, b) => a + b, 0), 0);
+  return Math.ceil((examples.length * mostValidationTokens) / Math.max(1, tokens));
 }
 
 /** At most so many, evenly from the whole list. */

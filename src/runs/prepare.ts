@@ -8,7 +8,7 @@ import type { Example } from "../text/examples.ts";
 import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
 import type { DataSource, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { longestContext, modelDefaults, modelFor, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "./encoded.ts";
 import { sha256 } from "./folder.ts";
 import { freeMemory, refuseTooBig, usualThreads } from "./memory.ts";
@@ -78,8 +78,12 @@ interface Found {
 function modelWith(task: Task, name: ModelName, given: Readonly<Record<string, unknown>>, { vocab, labels, context }: Found): ModelConfig {
   const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
-  return modelConfig({ ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
+  const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};
+  return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
 }
+
+const isSwiglu = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
+  chosen.activation === "swiglu" && typeof chosen.width === "number";
 
 /** A context into which nearly all examples fit. */
 function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task): number {

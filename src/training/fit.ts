@@ -101,7 +101,7 @@ export async function* fit(
   }
 }
 
-/** The gradient of the mean loss over one batch, or over several that count by their tokens; nothing is touched but the gradients. */
+/** The gradient of the mean loss over one batch, or over several that count by their targets; nothing is touched but the gradients. */
 async function gradients(
   step: CompiledFunction<InputTypes, Outputs>,
   optimizer: Optimizer,
@@ -113,9 +113,9 @@ async function gradients(
     index,
     ...batches.batch(index),
   }));
-  const total = parts.reduce((sum, { tokens }) => sum + tokens, 0);
+  const total = parts.reduce((sum, { targets }) => sum + targets, 0);
   let mean = 0;
-  for (const [i, { index, feeds, tokens }] of parts.entries()) {
+  for (const [i, { index, feeds, targets }] of parts.entries()) {
     const run = { weights: optimizer.weights, gradients: optimizer.gradients, chance: chance.fork("dropout").fork(index) };
     const results = await step.run(feeds, run);
     const value = Number(results.loss.data[0]);
@@ -123,10 +123,10 @@ async function gradients(
       const origin = await step.whereNonFinite(feeds, run);
       throw new NonFiniteError(`at step ${optimizer.steps + 1}: the loss is ${value}${origin ? `; it first appeared ${origin}` : ""}`);
     }
-    mean += (value * tokens) / total;
-    if (accumulate > 1) optimizer.accumulate(tokens / total, i === 0 ? "first" : i === accumulate - 1 ? "last" : "middle");
+    mean += (value * targets) / total;
+    if (accumulate > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : i === accumulate - 1 ? "last" : "middle");
   }
-  return { loss: mean, tokens: total };
+  return { loss: mean, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
 /** The first parameter whose gradient is not finite. */

@@ -7,7 +7,8 @@ import { type CompiledFunction, compile } from "../runtime/compile.ts";
 export interface Scored {
   /** The mean negative log-likelihood over all targets that count. */
   readonly loss: number;
-  readonly tokens: number;
+  /** How many they are. */
+  readonly targets: number;
 }
 
 /** How well a model foretells batches that it is not trained on. */
@@ -20,13 +21,13 @@ export class Scorer {
   }
 
   async score(batches: Iterable<Batch>, weights: ParameterBuffer): Promise<Scored> {
-    let [sum, tokens] = [0, 0];
+    let [sum, targets] = [0, 0];
     for (const batch of batches) {
       const { loss } = await this.#run.run(batch.feeds, { weights });
-      sum += Number(loss.data[0]) * batch.tokens;
-      tokens += batch.tokens;
+      sum += Number(loss.data[0]) * batch.targets;
+      targets += batch.targets;
     }
-    return { loss: sum / tokens, tokens };
+    return { loss: sum / targets, targets };
   }
 
   release(): Promise<void> {

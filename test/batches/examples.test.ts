@@ -62,13 +62,15 @@ describe("batches of examples", () => {
     expect([...batch.feeds.ids.data]).toEqual([1, 1, 0, 0, 2, 2, 2, 0, 0, 0, 0, 0]);
     expect([...batch.feeds.lengths.data]).toEqual([2, 3, 0]);
     expect([...batch.feeds.targets.data]).toEqual([0, 1, -1]);
-    expect(batch.tokens).toBe(2);
+    expect(batch.targets).toBe(2);
+    expect(batch.tokens).toBe(5);
   });
 
   it("ignore the tags and targets of padding", () => {
     const tagged = taggedLayout.batch([{ ids: Int32Array.of(5, 6), tags: Int32Array.of(1, -1) }], 1, [3]);
     expect([...tagged.feeds.targets.data]).toEqual([1, -1, -1]);
-    expect(tagged.tokens).toBe(1);
+    expect(tagged.targets).toBe(1);
+    expect(tagged.tokens).toBe(2);
     const pair = { source: Int32Array.of(7), target: Int32Array.of(1, 8), targets: Int32Array.of(8, 2) };
     const pairs = pairLayout.batch([pair], 1, [2, 3]);
     expect([...pairs.feeds.source.data]).toEqual([7, 0]);

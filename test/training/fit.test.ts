@@ -60,7 +60,7 @@ describe("fit", () => {
           shape: [4, 8],
           data: feeds[name].data.slice(32 * (index % 3), 32 * (index % 3) + 32) as Int32Array,
         });
-        return { feeds: { ids: third("ids"), targets: third("targets") }, tokens: 32, places: 32 };
+        return { feeds: { ids: third("ids"), targets: third("targets") }, targets: 32, tokens: 32, places: 32 };
       },
     };
     const one = await reports(fit(plain, large, order, { ...options, steps: 3 }));
