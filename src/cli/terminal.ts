@@ -10,8 +10,8 @@ export interface Screen {
 
 const secondsBetweenLines = 10;
 const framesPerSecond = 10;
-/** How much of the smoothed loss is the past. */
-const smoothing = 0.98;
+/** The smoothed loss is the mean of so many steps at first, and then forgets at the same pace. */
+const smoothedSteps = 50;
 
 export const duration = (seconds: number): string => {
   const whole = Math.max(0, Math.round(seconds));
@@ -26,7 +26,7 @@ export class Progress {
   readonly #screen: Screen;
   readonly #clock: () => number;
   readonly #losses: number[] = [];
-  #smoothed: number | undefined;
+  #smoothed = 0;
   #valid: number | undefined;
   #steps = 0;
   #first = 0;
@@ -53,7 +53,7 @@ export class Progress {
         break;
       case "step": {
         this.#losses.push(event.loss);
-        this.#smoothed = this.#smoothed === undefined ? event.loss : smoothing * this.#smoothed + (1 - smoothing) * event.loss;
+        this.#smoothed += (event.loss - this.#smoothed) / Math.min(smoothedSteps, this.#losses.length);
         const rate = event.tokens / event.seconds;
         this.#rate = this.#rate === 0 ? rate : 0.9 * this.#rate + 0.1 * rate;
         this.#tick(event.step, event.loss);
@@ -94,7 +94,7 @@ export class Progress {
     const facts = [
       `step ${grouped(step)}/${grouped(this.#steps)}`,
       ...(this.#screen.isTTY ? [bar(step / this.#steps)] : []),
-      `loss ${loss.toFixed(3)} (smoothed ${(this.#smoothed ?? loss).toFixed(3)})`,
+      `loss ${loss.toFixed(3)} (smoothed ${this.#smoothed.toFixed(3)})`,
       ...(this.#valid === undefined ? [] : [`valid ${this.#valid.toFixed(3)}`]),
       `${grouped(this.#rate)} tokens/s`,
       last ? `${duration(now - this.#begin)} in all` : `${duration(left)} left`,

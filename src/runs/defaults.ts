@@ -58,6 +58,7 @@ const common = {
   patience: 0,
 } as const;
 
+/** `lr` is for a width of up to 128. */
 type Settled = Pick<TrainingConfig, "steps" | "batch" | "lr" | "labelSmoothing">;
 
 const byTask: Readonly<Record<Task, Settled>> = {
@@ -76,7 +77,8 @@ export function trainingDefaults(
   const steps = given.steps ?? byTask[task].steps;
   const warmup = given.warmup ?? Math.min(100, Math.floor(steps / 10));
   const paper = 1 / Math.sqrt(width * Math.max(1, warmup)); // the highest rate of Vaswani et al.
-  const lr = given.lr ?? (given.schedule === "noam" ? paper : byTask[task].lr);
+  const wide = Math.min(1, 128 / width); // wider models want smaller rates
+  const lr = given.lr ?? (given.schedule === "noam" ? paper : wide * byTask[task].lr);
   const tenth = Math.max(1, Math.round(steps / 10));
   return {
     ...common,

@@ -18,8 +18,9 @@ const feelings = {
 };
 
 /** 240 sentences of two kinds, told apart by one word. */
-export const sentences: readonly { readonly text: string; readonly label: string }[] = Object.entries(feelings).flatMap(([label, adjectives]) =>
-  adjectives.flatMap((adjective) => who.flatMap((person) => when.map((time) => ({ text: `${person} was ${adjective} ${time}`, label })))),
+export const sentences: readonly { readonly text: string; readonly label: string }[] = Object.entries(feelings).flatMap(
+  ([label, adjectives]) =>
+    adjectives.flatMap((adjective) => who.flatMap((person) => when.map((time) => ({ text: `${person} was ${adjective} ${time}`, label })))),
 );
 
 const nouns = ["dog", "cat", "bird", "child", "queen", "robot"];

@@ -17,22 +17,35 @@ describe("wrong usage", () => {
     ["an unknown command", ["trian"], /unknown command 'trian'\n\(Did you mean train\?\)/],
     ["an unknown flag", ["train", "a.txt", "--stpes", "3"], /unknown option '--stpes'\n\(Did you mean --steps\?\)/],
     ["a missing run", ["info"], /missing required argument 'run'/],
-    ["a missing value", ["train", "a.txt", "--lr"], /option '--lr <rate>' argument missing/],
+    ["a missing value", ["eval", "run", "--threads"], /option '--threads <n>' argument missing/],
     [
       "an unknown choice",
       ["train", "a.txt", "--positions", "rotory"],
       /'--positions <kind>' argument 'rotory' is invalid\. Allowed choices are learned, sinusoidal, rotary, alibi, relative, none\./,
     ],
     ["an unknown task", ["train", "a.txt", "--task", "speak"], /Allowed choices are lm, classify, tag, translate\./],
-    ["a word for a number", ["train", "a.txt", "--lr", "fast"], /'--lr <rate>' argument 'fast' is invalid\. a number from 0 on is wanted\./],
+    [
+      "a word for a number",
+      ["train", "a.txt", "--lr", "fast"],
+      /'--lr <rate>' argument 'fast' is invalid\. a number from 0 on is wanted\./,
+    ],
     ["a negative number", ["train", "a.txt", "--lr", "-1"], /'--lr <rate>' argument '-1' is invalid/],
-    ["half a step", ["train", "a.txt", "--steps", "1.5"], /'--steps <n>' argument '1\.5' is invalid\. a whole number from 1 on is wanted\./],
+    [
+      "half a step",
+      ["train", "a.txt", "--steps", "1.5"],
+      /'--steps <n>' argument '1\.5' is invalid\. a whole number from 1 on is wanted\./,
+    ],
     ["no steps", ["train", "a.txt", "--steps", "0"], /a whole number from 1 on is wanted\./],
     ["a share above 1", ["train", "a.txt", "--dropout", "1.5"], /a share from 0 to below 1 is wanted\./],
     ["a rate beyond sense", ["train", "a.txt", "--lr", "1e30"], /--lr/],
+    ["a width beyond sense", ["train", "a.txt", "--width", "1000000"], /--width/],
     ["too many threads", ["train", "a.txt", "--threads", "5000"], /--threads/],
     ["an unknown recipe", ["train", "--recipe", "boook"], /there is no recipe called "boook"; did you mean "book"\?/],
-    ["a recipe with data", ["train", "a.txt", "--recipe", "book"], /a recipe has its own data, so a\.txt and --recipe book cannot go together/],
+    [
+      "a recipe with data",
+      ["train", "a.txt", "--recipe", "book"],
+      /a recipe has its own data, so a\.txt and --recipe book cannot go together/,
+    ],
     ["an unknown preset", ["train", "a.txt", "--preset", "gpt9"], /there is no preset called "gpt9"; did you mean "gpt2"\?/],
     ["an unknown tokenizer", ["train", "a.txt", "--tokenizer", "bpee"], /there is no tokenizer called "bpee"; did you mean "bpe"\?/],
     ["--full without a recipe", ["train", "a.txt", "--full"], /--full is for recipes/],
@@ -42,7 +55,11 @@ describe("wrong usage", () => {
       /--model encoder cannot do --task lm; use --model decoder or --model rnn\n/,
     ],
     ["another that cannot", ["train", "a.tsv", "--model", "decoder"], /--model decoder cannot do --task classify; use --model encoder\n/],
-    ["heads that do not divide the width", ["train", "a.txt", "--width", "16", "--heads", "3"], /--heads 3.*--width 16|--width.*16.*--heads.*3/],
+    [
+      "heads that do not divide the width",
+      ["train", "a.txt", "--width", "16", "--heads", "3"],
+      /--heads 3.*--width 16|--width.*16.*--heads.*3/,
+    ],
     ["a flag of another model", ["train", "a.txt", "--bidirectional"], /--bidirectional.*(rnn|decoder)/],
     ["a cell without an rnn", ["train", "a.txt", "--cell", "lstm"], /--cell.*(rnn|decoder)/],
     ["--no-attention without an rnn", ["train", "a.txt", "--no-attention"], /--no-attention.*(rnn|decoder)/],
@@ -58,7 +75,7 @@ describe("wrong usage", () => {
 
 it("says which flags a run was trained with in its folder's config, and the flags win over the preset", async () => {
   const { stdout } = await place.done("train", "a.txt", "--preset", "gpt2", ...tiny, "--seed", "7", "--json", "--quiet", "--out", "preset");
-  expect(JSON.parse(stdout).parameters).toBe(4000);
+  expect(JSON.parse(stdout).steps).toBe(6);
   const { model, training } = JSON.parse((await place.done("info", "preset", "--json")).stdout);
   expect([model.layers, model.heads, model.width, model.context, training.steps, training.seed]).toEqual([1, 1, 16, 16, 6, 7]);
 });

@@ -101,7 +101,13 @@ export class Workplace {
 export function expectRefusal({ code, stdout, stderr }: Result, expected: number, sentence: string | RegExp): void {
   expect(stderr).toMatch(sentence);
   expect(stderr).not.toMatch(/^\s+at .*:\d+:\d+|node:internal|unexpected, and a mistake in qkv/m);
-  expect(stderr.trimEnd().split("\n").filter((line) => /^\w*[eE]rror: /.test(line)), stderr).toHaveLength(1);
+  expect(
+    stderr
+      .trimEnd()
+      .split("\n")
+      .filter((line) => /^\w*[eE]rror: /.test(line)),
+    stderr,
+  ).toHaveLength(1);
   expect(stdout).toBe("");
   expect(code, stderr).toBe(expected);
 }
