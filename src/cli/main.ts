@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
-import { QkvError } from "../base/errors.ts";
+import { ConfigError, QkvError } from "../base/errors.ts";
 import { bench } from "./bench.ts";
 import { evalCommand } from "./eval.ts";
 import { info } from "./info.ts";
@@ -17,14 +17,14 @@ const program = new Command("qkv")
   .addCommand(evalCommand)
   .addCommand(bench);
 
-/** 0 done, 1 failed, 2 wrong usage. Commander prints its own sentence; everything else is one sentence here, never a stack trace. */
+/** 0 done, 1 failed, 2 wrong usage (a flag that there is not, or a value that makes no sense). Commander prints its own sentence; everything else is one sentence here, never a stack trace. */
 function exitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const known = error instanceof QkvError;
   const text = error instanceof Error ? error.message : String(error);
   console.error(known ? `${error.name}: ${text}` : `unexpected, and a mistake in qkv: ${text}`);
   if (!known && process.env.QKV_TRACE) console.error(error);
-  return 1;
+  return error instanceof ConfigError ? 2 : 1;
 }
 
 function throwInsteadOfExit(command: Command): void {

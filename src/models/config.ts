@@ -5,10 +5,12 @@ import { suggest } from "../base/suggest.ts";
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
 
 const count = z.number().int().positive().max(1_000_000);
+/** Every layer is built one by one, so a number that nobody could train is refused before that. */
+const layerCount = z.number().int().positive().max(1000);
 const share = z.number().min(0).max(0.99);
 
 const blockFields = {
-  layers: count.default(4),
+  layers: layerCount.default(4),
   heads: count.default(4),
   width: count.default(128),
   /** Feed-forward size; 4 × width if left out. */
@@ -56,7 +58,7 @@ const rnnSchema = z.strictObject({
   model: z.literal("rnn").default("rnn"),
   task: z.enum(["lm", "translate"]).default("translate"),
   cell: z.enum(["rnn", "gru", "lstm"]).default("gru"),
-  layers: count.default(1),
+  layers: layerCount.default(1),
   width: count.default(128),
   vocab: count,
   sourceVocab: count.optional(),

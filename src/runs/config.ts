@@ -109,7 +109,7 @@ function parsedJson(text: string, where: string): unknown {
 }
 
 function complaint(error: z.ZodError, schema: z.ZodObject, root: string): string {
-  const [issue] = error.issues;
+  const issue = error.issues.find(({ code }) => code === "unrecognized_keys") ?? error.issues[0]; // a misspelt key is missing too
   const path = [root, ...issue.path.map(String)];
   if (issue.code !== "unrecognized_keys") return `at ${path.join(".")}: ${issue.message}`;
   const [key] = issue.keys;

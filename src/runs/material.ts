@@ -20,7 +20,7 @@ export interface Material {
 }
 
 /** While training, more than this would only cost time; `eval` scores everything. */
-const mostValidationTokens = 131_072;
+const mostValidationTokens = 65_536;
 /** Tokens in a batch that is only scored. */
 const scoringTokens = 4096;
 

@@ -1,6 +1,6 @@
 import { availableParallelism, freemem } from "node:os";
 import { elementCount } from "../base/arrays.ts";
-import { ConfigError } from "../base/errors.ts";
+import { RunError } from "../base/errors.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
@@ -31,10 +31,10 @@ export function refuseTooBig(
   const sum = `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`;
   const cure = "choose fewer --layers, a smaller --width or a smaller --vocab";
   if (state > mostState)
-    throw new ConfigError(`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`);
+    throw new RunError(`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`);
   const kept = activationBytes(config, batch);
   if (state + kept > free)
-    throw new ConfigError(
+    throw new RunError(
       `this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, --batch or --context`,
     );
 }

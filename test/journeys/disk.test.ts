@@ -75,32 +75,33 @@ describe.skipIf(!permitted)("a small disk", () => {
     await place.done("train", "a.txt", ...flags, "--out", other);
   });
 
-  it("says that a disk is read-only, for a new run and for one that should go on", async () => {
-    mkdirSync(join(disk, "empty"));
-    expect(mount("-o", "remount,ro", disk).status).toBe(0);
-    expectRefusal(
-      await place.qkv("train", "a.txt", ...flags, "--out", join(disk, "third")),
-      1,
-      `RunError: could not make the run folder ${join(disk, "third")}: the disk is read-only; choose a folder on another one\n`,
-    );
-    expectRefusal(
-      await place.qkv("train", "a.txt", ...flags, "--out", join(disk, "empty")),
-      1,
-      /^RunError: could not .*\/empty: the disk is read-only; choose a folder on another one\n$/,
-    );
-    const before = contents(disk);
-    expectRefusal(
-      await place.qkv("train", "a.txt", ...flags, "--out", run, "--overwrite"),
-      1,
-      /^RunError: could not .*the disk is read-only/m,
-    );
-    expectRefusal(await place.qkv("train", "--resume", run, "--steps", "9"), 1, /^RunError: could not .*the disk is read-only/m);
-    expect(contents(disk)).toEqual(before);
-  });
+  describe("that is read-only", () => {
+    beforeAll(() => {
+      mkdirSync(join(disk, "empty"));
+      expect(mount("-o", "remount,ro", disk).status).toBe(0);
+    });
 
-  it("evaluates and describes a run on a read-only disk", async () => {
-    expect((await place.done("info", run)).stdout).toContain("6 of 6 steps");
-    expect(JSON.parse((await place.done("eval", run, "a.txt", "--json")).stdout).loss).toBeGreaterThan(0);
+    it.each<[string, string, string[]]>([
+      ["a new folder", "third", []],
+      ["an empty folder", "empty", []],
+      ["a run to replace", "run", ["--overwrite"]],
+    ])("refuses %s, and says why", async (_, name, more) => {
+      const before = contents(disk);
+      const folder = join(disk, name);
+      const result = await place.qkv("train", "a.txt", ...flags, ...more, "--out", folder);
+      expectRefusal(result, 1, new RegExp(`^RunError: could not .* ${folder}.*: the disk is read-only; choose a folder on another one\n$`));
+      expect(contents(disk)).toEqual(before);
+    });
+
+    it("refuses to go on, and says why", async () => {
+      const result = await place.qkv("train", "--resume", run, "--steps", "9");
+      expectRefusal(result, 1, `RunError: could not write into ${run}: the disk is read-only; choose a folder on another one\n`);
+    });
+
+    it("evaluates and describes a run", async () => {
+      expect((await place.done("info", run)).stdout).toContain("6 of 6 steps");
+      expect(JSON.parse((await place.done("eval", run, "a.txt", "--json")).stdout).loss).toBeGreaterThan(0);
+    });
   });
 });
 

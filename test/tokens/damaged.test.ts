@@ -5,7 +5,7 @@ import { loadTokenizer, parseTokenizer, saveTokenizer, tokenizerKinds, trainToke
 import { mutate } from "../support/mutate.ts";
 import { foreignFiles } from "./foreign-files.ts";
 
-const rounds = Number(process.env.QKV_MUTANTS ?? 300);
+const rounds = Number(process.env.QKV_FUZZ ?? 300);
 const sample = "The cat <s> café 猫 __proto__ 12,\n\n x";
 
 /** Uses a mutant as far as it goes. Only errors of our own may come out. */

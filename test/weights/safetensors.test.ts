@@ -80,6 +80,8 @@ it("can read the header alone, knowing the size of the file", () => {
   expect([...header.tensors]).toEqual([["w", { dtype: "F32", shape: [3], begin: 0, end: 12 }]]);
 });
 
+const mutants = Number(process.env.QKV_FUZZ ?? 500);
+
 it("meets damaged files with a FormatError, or reads them as something that fits", () => {
   const tensors: [string, HostArray][] = dtypes.map((dtype, i) => [
     `block.${i}/${dtype}`,
@@ -87,7 +89,7 @@ it("meets damaged files with a FormatError, or reads them as something that fits
   ]);
   const file = joined(safetensorsParts([...tensors, ["a", array("float32", 1)]], { step: "12", note: "é" }));
   let refused = 0;
-  for (let i = 0; i < 500; i++) {
+  for (let i = 0; i < mutants; i++) {
     const damaged = mutateSafetensors(file, chance(1).fork(i));
     try {
       for (const { dtype, shape, data } of readSafetensors(damaged, "file").tensors.values()) {
@@ -99,5 +101,5 @@ it("meets damaged files with a FormatError, or reads them as something that fits
       refused++;
     }
   }
-  expect(refused).toBeGreaterThan(400);
+  expect(refused).toBeGreaterThan(0.8 * mutants);
 });
