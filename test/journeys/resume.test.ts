@@ -35,6 +35,14 @@ it("has nothing to do for fewer steps than were taken, says so, and changes noth
   expect(contents(place.path(run))).toEqual(contents(place.path("run")));
 });
 
+it("names --patience where patience ended the run", async () => {
+  await place.done("train", "a.txt", ...often, "--lr", "0", "--patience", "1", "--out", "patient");
+  const { stderr } = await place.done("train", "--resume", "patient");
+  expect(stderr).toMatch(/^patient .*stopped at step 6.*--patience/m);
+  const { stdout } = await place.done("train", "--resume", "patient", "--patience", "3", "--quiet", "--json");
+  expect(JSON.parse(stdout).steps).toBe(12);
+});
+
 it("takes more steps, other intervals and another patience", async () => {
   const run = copied("more");
   const { stdout } = await place.done(
