@@ -15,7 +15,9 @@ function labelIndex(labels: readonly string[]): (label: string, origin: Origin) 
     const found = indices.get(label);
     if (found !== undefined) return found;
     const some = labels.length > 8 ? `${labels.slice(0, 8).join(", ")}, …` : labels.join(", ");
-    throw new DataError(`${place(origin)}the label "${label}" is not one that the model knows (${some})`);
+    throw new DataError(
+      `${place(origin)}the label "${label}" is not one that the model knows (${some}); correct it, or train with examples of it`,
+    );
   };
 }
 

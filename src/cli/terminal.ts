@@ -1,4 +1,4 @@
-import type { RunEvent } from "../runs/train.ts";
+import type { RunEvent } from "../runs/drive.ts";
 import { curve } from "./curve.ts";
 
 /** Where progress is written: standard error, or a stand-in. */

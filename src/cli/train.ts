@@ -5,10 +5,12 @@ import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";
 import type { DataSource, Task, TrainingConfig } from "../runs/config.ts";
+import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, refuseChanges } from "../runs/resume.ts";
-import { type RunEvent, resumeRun, type TrainOptions, type TrainResult, trainRun } from "../runs/train.ts";
+import { resumeRun, trainRun } from "../runs/train.ts";
 import { cacheFolder } from "./cache.ts";
+import { asFlags } from "./flag-errors.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedNames } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
 import { duration, Progress } from "./terminal.ts";
@@ -62,7 +64,11 @@ export const train = addFlags(
   trainingFlags,
 ).action(async (data: string[], options: Options, command: Command) => {
   const events = options.resume === undefined ? newRun(data, options, command) : resumed(options.resume, data, command);
-  await followed(events, options);
+  try {
+    await followed(events, options);
+  } catch (error) {
+    throw asFlags(error, typed(command, modelFlags));
+  }
 });
 
 function newRun(files: readonly string[], options: Options, command: Command) {
@@ -161,7 +167,7 @@ interface Ending {
   readonly progress?: Progress;
 }
 
-function finish({ interrupted, ...result }: TrainResult, { quiet, json, clock, progress }: Ending): void {
+function finish({ ending, ...result }: TrainResult, { quiet, json, clock, progress }: Ending): void {
   progress?.end();
   const { steps, loss, validLoss, run, trainingSeconds, validationSeconds, parameters, tokensPerSecond } = result;
   const totalSeconds = clock();
@@ -169,16 +175,20 @@ function finish({ interrupted, ...result }: TrainResult, { quiet, json, clock, p
     console.log(
       JSON.stringify({ steps, loss, validLoss, trainingSeconds, validationSeconds, totalSeconds, tokensPerSecond, parameters, run }),
     );
-  if (interrupted) {
+  if (ending === "interrupted") {
     console.error(`stopped at step ${steps} and saved; go on with: qkv train --resume ${run}`);
     process.exitCode = 130;
     return;
   }
-  if (json || quiet) return;
-  if (loss === null) console.error(`${run} already has its ${steps} steps; train longer with: qkv train --resume ${run} --steps <more>`);
-  else
-    console.error(
-      `${steps} steps in ${duration(totalSeconds)}: loss ${loss.toFixed(4)}${validLoss === null ? "" : `, best validation loss ${validLoss.toFixed(4)}`}`,
-    );
-  console.log(run);
+  if (quiet) return;
+  const best = validLoss === null ? "" : `, best validation loss ${validLoss.toFixed(4)}`;
+  console.error(
+    loss === null ? nothingToDo(run, steps, ending) : `${steps} steps in ${duration(totalSeconds)}: loss ${loss.toFixed(4)}${best}`,
+  );
+  if (!json) console.log(run);
 }
+
+const nothingToDo = (run: string, steps: number, ending: TrainResult["ending"]): string =>
+  ending === "patience"
+    ? `${run} stopped at step ${steps}, because validation got no better; go on with: qkv train --resume ${run} --patience <more>`
+    : `${run} already has its ${steps} steps; train longer with: qkv train --resume ${run} --steps <more>`;

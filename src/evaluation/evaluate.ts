@@ -1,4 +1,4 @@
-import { cut, encodePairs } from "../batches/encode.ts";
+import { countUnknown, cut, encodePairs } from "../batches/encode.ts";
 import { type LabelledIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
 import { scoringWindows } from "../batches/windows.ts";
 import { Greedy, highest } from "../generation/greedy.ts";
@@ -77,11 +77,11 @@ async function evaluateText(
   options: EvaluateOptions,
 ): Promise<TextMeasures> {
   const { ids, unknown } = await tokenise(parts, sha256, tokenizer, config.tokenizer.sha256, options.cache);
-  if (unknown > 0) options.warn?.(`${unknown.toLocaleString("en")} tokens are not in the vocabulary and count as unknown`);
+  warnUnknown(unknown, options);
   const { context } = config.model;
   const scorer = new Scorer(config.model, options);
   try {
-    const windows = scoringWindows(ids, { batch: scoringRows(context), context, before: separator(tokenizer) ?? 0 });
+    const windows = scoringWindows(ids, { batch: scoringRows(config.model), context, before: separator(tokenizer) ?? 0 });
     const { loss, targets: tokens } = await scorer.score(windows, weights);
     const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, bytesOf(parts)) };
     return { loss, ...shares, tokens, examples: Math.ceil(tokens / context) };
@@ -99,7 +99,9 @@ async function evaluateLabels(
 ): Promise<LabelMeasures> {
   const { task, model, labels = [] } = run.config;
   const { encode, layout } = encoding(task as "classify" | "tag", run.tokenizer, labels);
-  const encoded = shortened(encode(examples), model.context, options) as readonly (LabelledIds | TaggedIds)[];
+  const whole = encode(examples);
+  warnUnknown(countUnknown(whole, run.tokenizer), options);
+  const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | TaggedIds)[];
   const shapes = takesAnyLength(model) ? "any" : "few";
   const scoring = compile(modelLoss(model, { training: false }), { outputs: ["scores"], threads: options.threads, symbols: "open" });
   const [truth, predicted]: [number[], number[]] = [[], []];
@@ -126,7 +128,9 @@ async function evaluateTranslation(
 ): Promise<TranslationMeasures> {
   const { tokenizer } = run;
   const { model } = run.config;
-  const encoded = shortened(encodePairs(examples, tokenizer), model.context, options);
+  const whole = encodePairs(examples, tokenizer);
+  warnUnknown(countUnknown(whole, tokenizer), options);
+  const encoded = shortened(whole, model.context, options);
   const greedy = new Greedy(model, weights, { start: tokenizer.start ?? 0, end: tokenizer.end ?? 0, threads: options.threads });
   const targets: Int32Array[] = new Array(examples.length);
   const order = [...encoded.keys()].sort((a, b) => encoded[a].source.length - encoded[b].source.length || a - b);
@@ -152,6 +156,10 @@ async function evaluateTranslation(
     wordErrorRate: errorRate(hypotheses.map(words), references.map(words)),
     examples: examples.length,
   };
+}
+
+function warnUnknown(count: number, { warn }: EvaluateOptions): void {
+  if (count > 0) warn?.(`${count.toLocaleString("en")} tokens are not in the vocabulary and count as unknown`);
 }
 
 function shortened<E extends object>(examples: readonly E[], context: number, { warn }: EvaluateOptions): readonly E[] {

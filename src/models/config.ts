@@ -1,20 +1,22 @@
 import { z } from "zod";
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { between, whole } from "./bounds.ts";
 
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
 
-const count = z.number().int().positive().max(1_000_000);
+const count = whole(1, 1_000_000);
 /** Every layer is built one by one, so a number that nobody could train is refused before that. */
-const layerCount = z.number().int().positive().max(1000);
-const share = z.number().min(0).max(0.99);
+const widthCount = whole(1, 200_000);
+const layerCount = whole(1, 1000);
+const share = between(0, 0.99);
 
 const blockFields = {
   layers: layerCount.default(4),
   heads: count.default(4),
-  width: count.default(128),
+  width: widthCount.default(128),
   /** Feed-forward size; 4 × width if left out. */
-  hidden: count.optional(),
+  hidden: whole(1, 8_000_000).optional(),
   context: count.default(64),
   vocab: count,
   dropout: share.default(0),
@@ -59,7 +61,7 @@ const rnnSchema = z.strictObject({
   task: z.enum(["lm", "translate"]).default("translate"),
   cell: z.enum(["rnn", "gru", "lstm"]).default("gru"),
   layers: layerCount.default(1),
-  width: count.default(128),
+  width: widthCount.default(128),
   vocab: count,
   sourceVocab: count.optional(),
   context: count.default(64),
@@ -83,11 +85,11 @@ export type RnnConfig = z.output<typeof rnnSchema>;
 /** What the three Transformers share. */
 export type TransformerConfig = Omit<DecoderConfig, "model" | "tie">;
 
-export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(checked(decoderSchema, given));
-export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(checked(encoderSchema, given));
+export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(checked("decoder", given));
+export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(checked("encoder", given));
 
 export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoderConfig {
-  const config = fitting(checked(encoderDecoderSchema, given));
+  const config = fitting(checked("encoder-decoder", given));
   refuseIf(
     config.attention === "free",
     "attention",
@@ -97,7 +99,7 @@ export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoder
 }
 
 export function rnnConfig(given: RnnInput): RnnConfig {
-  const config = checked(rnnSchema, given);
+  const config = checked("rnn", given);
   refuseIf(
     config.task === "lm" && config.bidirectional,
     "bidirectional",
@@ -151,13 +153,28 @@ function fitting<C extends TransformerConfig>(config: C): C {
   return config;
 }
 
-function checked<S extends z.ZodObject>(schema: S, given: unknown): z.output<S> {
+const schemas = { decoder: decoderSchema, encoder: encoderSchema, "encoder-decoder": encoderDecoderSchema, rnn: rnnSchema } as const;
+type Schemas = typeof schemas;
+
+/** The models that have a setting of this name. */
+const modelsWith = (key: string): string[] =>
+  Object.entries(schemas)
+    .filter(([, schema]) => Object.hasOwn(schema.shape, key))
+    .map(([name]) => name);
+
+function checked<Name extends keyof Schemas>(name: Name, given: unknown): z.output<Schemas[Name]> {
+  const schema: z.ZodObject = schemas[name];
   const result = schema.safeParse(given);
-  if (result.success) return result.data;
+  if (result.success) return result.data as z.output<Schemas[Name]>;
   const [issue] = result.error.issues;
   if (issue.code === "unrecognized_keys") {
     const [key] = issue.keys;
-    throw new ConfigError(`at ${["config", ...issue.path, key].join(".")}: unknown key${suggest(key, Object.keys(schema.shape))}`);
+    const others = modelsWith(key);
+    const found =
+      others.length > 0
+        ? `not a setting of model ${name}, but of ${others.join(", ")}`
+        : `unknown key${suggest(key, Object.keys(schema.shape))}`;
+    throw new ConfigError(`at ${["config", ...issue.path, key].join(".")}: ${found}`);
   }
   throw new ConfigError(`at ${["config", ...issue.path].join(".")}: ${issue.message}`);
 }

@@ -1,41 +1,45 @@
 import { z } from "zod";
 import { ConfigError, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
-import { type ModelConfig, type ModelInput, modelConfig } from "../models/any.ts";
+import { type ModelConfig, type ModelInput, modelConfig, modelNames } from "../models/any.ts";
+import { between, whole } from "../models/bounds.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
+import { modelsFor } from "./defaults.ts";
 
 // config.json: everything that is needed to build the model again and to go on with its training. Checked on the way in.
 
-const count = z.int().positive().max(1e9);
-const rate = z.number().min(0).max(1e6);
+const most = 1e9;
+const shareBelow1 = between(0, 1, "below");
+const count = whole(1, most);
+const rate = between(0, 1e6);
 
 const trainingSchema = z.strictObject({
   steps: count,
   /** Examples, or windows, in one batch. */
-  batch: z.int().positive().max(1_000_000),
+  batch: whole(1, 1_000_000),
   lr: rate,
   minLr: rate,
-  warmup: z.int().min(0).max(1e9),
+  warmup: whole(0, most),
   schedule: z.enum(schedules),
   optimizer: z.enum(optimizerNames),
-  beta1: z.number().min(0).lt(1),
-  beta2: z.number().min(0).lt(1),
+  beta1: shareBelow1,
+  beta2: shareBelow1,
   weightDecay: rate,
   /** Whether biases and scales decay too. */
   decayAll: z.boolean(),
   /** The largest norm of the gradient; 0 for any. */
   clip: rate,
-  labelSmoothing: z.number().min(0).lt(1),
-  accumulate: z.int().positive().max(10_000),
-  seed: z.int().min(0).max(Number.MAX_SAFE_INTEGER),
-  threads: z.int().positive().max(1024),
+  labelSmoothing: shareBelow1,
+  accumulate: whole(1, 10_000),
+  seed: whole(0, Number.MAX_SAFE_INTEGER),
+  threads: whole(1, 1024),
   evalEvery: count,
   saveEvery: count,
   /** How many checkpoints stay. */
-  keep: z.int().positive().max(10_000),
+  keep: whole(1, 10_000),
   /** Validations without an improvement before training stops; 0 for any number. */
-  patience: z.int().min(0).max(1e9),
+  patience: whole(0, most),
 });
 
 const columnsSchema = z.strictObject({
@@ -51,7 +55,7 @@ const sourceSchema = z.discriminatedUnion("kind", [
     kind: z.literal("files"),
     files: z.array(z.string()).min(1),
     valid: z.string().optional(),
-    validFraction: z.number().min(0).lt(1),
+    validFraction: shareBelow1,
     columns: columnsSchema.optional(),
   }),
   z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
@@ -91,6 +95,9 @@ export function parseRunConfig(text: string, where: string): RunConfig {
   const result = runSchema.safeParse(parsedJson(text, where));
   if (!result.success) throw new FormatError(`${where}: ${complaint(result.error, runSchema, "config")}`);
   const { model, ...rest } = result.data;
+  const able = modelsFor[rest.task] as readonly unknown[];
+  if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
+    throw new FormatError(`${where}: at config.task: a model called ${model.model} cannot do ${rest.task}`);
   try {
     return { ...rest, model: modelConfig(model as unknown as ModelInput) };
   } catch (error) {

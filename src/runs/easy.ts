@@ -3,9 +3,10 @@ import { basename, extname, join, resolve } from "node:path";
 import type { ModelName } from "../models/any.ts";
 import type { Columns, Task } from "../text/examples.ts";
 import type { TrainingConfig } from "./config.ts";
+import type { RunEvent, TrainResult } from "./drive.ts";
 import { type OpenRun, openRun } from "./folder.ts";
 import type { RunSettings } from "./prepare.ts";
-import { type RunEvent, type TrainResult, trainRun } from "./train.ts";
+import { trainRun } from "./train.ts";
 
 export interface TrainSettings extends Partial<TrainingConfig> {
   /** The run folder; runs/<name>-<task> if left out. */

@@ -1,20 +1,21 @@
 import { createHash } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from "node:fs";
-import { join } from "node:path";
-import { RunError } from "../base/errors.ts";
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { FormatError, RunError } from "../base/errors.ts";
 import { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { diskError, removeTemporaries, writeDurably } from "../training/disk.ts";
+import { diskError, removeTemporaries, systemCode, writeDurably } from "../training/disk.ts";
 import { loadParameters } from "../weights/load.ts";
 import { readSafetensors } from "../weights/safetensors.ts";
 import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
-const own = ["config.json", "tokenizer.json", "model.safetensors", "log.jsonl", "checkpoints", "lock"];
+/** What a run has and nothing else is likely to have. */
+const runOnly = ["model.safetensors", "log.jsonl", "checkpoints"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -34,39 +35,88 @@ export function refuseExisting(folder: string): void {
     );
 }
 
-/** Makes a folder ready for a new run. One that holds a run is left alone, unless it may be overwritten; what is not ours stays in any case. */
-export function makeRunFolder(folder: string, overwrite: boolean): void {
-  if (!overwrite) refuseExisting(folder);
+/** Makes a folder, with those above it. */
+export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
-    if (isRun(folder)) rmSync(paths(folder).config); // first, so that half a run is never taken for one
-    for (const name of own) if (name !== "lock") rmSync(join(folder, name), { recursive: true, force: true });
+  } catch (error) {
+    throw diskError(plainFailure(folder) ?? error, folder, "make the run folder");
+  }
+}
+
+/** With folders above it to be made, the system's own answer (a read-only disk, say) gets lost; making only the first of them brings it back. */
+function plainFailure(folder: string): unknown {
+  try {
+    let first = resolve(folder);
+    while (!existsSync(dirname(first))) first = dirname(first);
+    mkdirSync(first);
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+/** Takes away the run that was in the folder, if it may. What is not ours stays in any case. */
+export function clearRun(folder: string, overwrite: boolean): void {
+  if (!overwrite) refuseExisting(folder);
+  if (overwrite && isRun(folder)) refuseForeign(paths(folder).config);
+  const remains = runOnly.filter((name) => existsSync(join(folder, name)));
+  if (!overwrite && remains.length > 0)
+    throw new RunError(
+      `${folder} has no config.json, but ${remains.join(" and ")} of something else; choose another --out, or let them be replaced with --overwrite`,
+    );
+  try {
+    rmSync(paths(folder).config, { force: true }); // first, so that half a run is never taken for one
+    for (const name of [...runOnly, "tokenizer.json"]) rmSync(join(folder, name), { recursive: true, force: true });
     removeTemporaries(folder);
   } catch (error) {
     throw diskError(error, folder, "make the run folder");
   }
 }
 
+/** Others have a config.json too. */
+function refuseForeign(file: string): void {
+  const text = readText(file);
+  let config: unknown;
+  try {
+    config = JSON.parse(text);
+  } catch {
+    return; // damaged, and to be replaced
+  }
+  if (typeof config !== "object" || config === null || !("training" in config))
+    throw new RunError(`${file} is not that of a run, so --overwrite leaves it alone; choose another --out`);
+}
+
 /** Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing. */
 export function lockRun(folder: string): () => void {
   const { lock } = paths(folder);
-  for (let attempt = 0; attempt < 2; attempt++) {
+  const mine = `${lock}.${process.pid}`;
+  for (let attempt = 0; attempt < 3; attempt++) {
     try {
-      const descriptor = openSync(lock, "wx");
-      writeSync(descriptor, `${process.pid}`);
-      closeSync(descriptor);
+      writeFileSync(mine, `${process.pid}`);
+      linkSync(mine, lock); // all at once: a lock is never there without its owner's number
       return () => rmSync(lock, { force: true });
     } catch (error) {
-      if ((error as { code?: string }).code !== "EEXIST") throw diskError(error, folder, "write into");
-      const owner = Number(readFileSync(lock, "utf8"));
+      if (systemCode(error) !== "EEXIST") throw diskError(error, folder, "write into");
+      const owner = Number(readLock(lock));
       if (owner !== process.pid && isAlive(owner))
         throw new RunError(
           `process ${owner} is training in ${folder} at this moment; wait for it or stop it (if there is none, remove ${lock})`,
         );
       rmSync(lock, { force: true });
+    } finally {
+      rmSync(mine, { force: true });
     }
   }
   throw new RunError(`another process is starting in ${folder} at this moment; wait for it, or choose another --out`);
+}
+
+function readLock(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return ""; // let go of in this very moment
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -138,10 +188,16 @@ export function readWeights({ folder, config }: OpenRun): TrainedWeights {
   const { model } = paths(folder);
   if (!existsSync(model))
     throw new RunError(
-      `${folder} has no model.safetensors yet: its training has not come to a first save; go on with: qkv train --resume ${folder}`,
+      `${folder} has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume ${folder}`,
     );
   const { metadata, tensors } = readSafetensors(readBytes(model), model);
-  const weights = new ParameterBuffer(parametersOf(modelLoss(config.model)));
+  const layout = parametersOf(modelLoss(config.model));
+  const numbers = [...tensors.values()].reduce((total, { data }) => total + data.length, 0);
+  if (layout.total > numbers)
+    throw new FormatError(
+      `${model} has ${numbers.toLocaleString("en")} numbers, and the model of config.json has ${layout.total.toLocaleString("en")}; do they belong together?`,
+    );
+  const weights = new ParameterBuffer(layout);
   loadParameters(weights, tensors, model);
   const validLoss = metadata.get("validLoss");
   return { weights, step: Number(metadata.get("step") ?? 0), ...(validLoss === undefined ? {} : { validLoss: Number(validLoss) }) };

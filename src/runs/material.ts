@@ -3,7 +3,7 @@ import type { Batch, Batches } from "../batches/batch.ts";
 import { cut } from "../batches/encode.ts";
 import { type Layout, scoringBatches, trainingBatches } from "../batches/examples.ts";
 import { scoringWindows, trainingWindows } from "../batches/windows.ts";
-import { takesAnyLength } from "../models/any.ts";
+import { type ModelConfig, takesAnyLength } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { RunConfig } from "./config.ts";
 import type { Encoded, EncodedExamples, EncodedText } from "./encoded.ts";
@@ -21,10 +21,12 @@ export interface Material {
 
 /** While training, more than this would only cost time; `eval` scores everything. */
 const mostValidationTokens = 65_536;
-/** Tokens in a batch that is only scored. */
+/** Tokens in a batch that is only scored, and the most scores that they may have together: these fill the memory. */
 const scoringTokens = 4096;
+const mostScores = 4_000_000;
 
-export const scoringRows = (context: number): number => Math.max(1, Math.floor(scoringTokens / context));
+export const scoringRows = ({ context, vocab }: ModelConfig): number =>
+  Math.max(1, Math.floor(Math.min(scoringTokens, mostScores / vocab) / context));
 
 export function materialOf(encoded: Encoded, config: Pick<RunConfig, "model" | "training">, tokenizer: Tokenizer): Material {
   return encoded.kind === "text" ? textMaterial(encoded, config, tokenizer) : exampleMaterial(encoded, config);
@@ -41,7 +43,7 @@ function textMaterial(
   const before = separator(tokenizer) ?? 0;
   return {
     batches: trainingWindows(train.ids, { batch, context }, chance(seed)),
-    ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(context), context, before, windows }) }),
+    ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(model), context, before, windows }) }),
     padding: 0,
     warnings: [],
     close() {

@@ -47,4 +47,4 @@ function activationBytes(config: ModelConfig, batch: number): number {
 }
 
 const count = (value: number): string => value.toLocaleString("en");
-const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toPrecision(3)} GiB`;
+const gigabytes = (bytes: number): string => `${(bytes / 2 ** 30).toLocaleString("en", { maximumSignificantDigits: 4 })} GiB`;

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { QkvError } from "../base/errors.ts";
+import { diskError, systemCode } from "../training/disk.ts";
 import { parseSafetensorsHeader, safetensorsHeaderBytes } from "../weights/safetensors-header.ts";
 
-/** A weights file's metadata, without its numbers; undefined if there is no such file, or it is damaged. */
+/** A weights file's metadata, without its numbers; undefined if there is no such file. */
 export function readSafetensorsMetadata(file: string): ReadonlyMap<string, string> | undefined {
   let descriptor: number | undefined;
   try {
@@ -14,8 +14,8 @@ export function readSafetensorsMetadata(file: string): ReadonlyMap<string, strin
     readSync(descriptor, header, 0, header.length, 0);
     return parseSafetensorsHeader(header, bytes, file).metadata;
   } catch (error) {
-    if (error instanceof QkvError || (error as { code?: string }).code === "ENOENT") return undefined;
-    throw error;
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw diskError(error, file, "read");
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }

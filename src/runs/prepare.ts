@@ -5,6 +5,7 @@ import { wordsOf } from "../batches/encode.ts";
 import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss, modelNames } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example } from "../text/examples.ts";
+import { unreadable } from "../text/files.ts";
 import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
 import type { DataSource, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
@@ -48,7 +49,8 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
   const tokenizer = await tokenizerOf(raw, settings);
   const labels = raw.kind === "examples" ? labelsOf(raw) : undefined;
-  if (labels?.length === 1) throw new DataError(`every example has the same label, "${labels[0]}"; there is nothing to tell apart`);
+  if (labels?.length === 1)
+    throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
   const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
@@ -68,6 +70,8 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   return { config, tokenizer, encoded, parameters, warnings: [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...none] };
 }
+
+const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
 interface Found {
   readonly vocab: number;
@@ -107,7 +111,7 @@ async function readTokenizer(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new DataError(`${file}: the tokenizer cannot be read (${(cause as { code?: string }).code})`, { cause });
+    throw new DataError(await unreadable(file, cause), { cause });
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { ConfigError, DataError } from "../base/errors.ts";
+import { statSync } from "node:fs";
+import { DataError } from "../base/errors.ts";
 import { recipe } from "../recipes/index.ts";
 import type { Example, ExampleTask, Task } from "../text/examples.ts";
 import { formatOf, readExamples } from "../text/files.ts";
@@ -36,6 +37,9 @@ export const amount = (raw: Raw, part: "train" | "valid"): number => (raw.kind =
 
 export async function loadRaw(source: DataSource, task?: Task): Promise<Raw> {
   if (source.kind === "recipe") return loadRecipe(source.name, source.full);
+  for (const file of [...source.files, ...(source.valid ? [source.valid] : [])]) {
+    if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new DataError(`${file}: this is a folder; name a file in it`);
+  }
   const texts = source.files.filter((file) => formatOf(file) === "txt");
   if (texts.length > 0 && texts.length < source.files.length)
     throw new DataError(
@@ -113,8 +117,3 @@ const joinedHash = (...hashes: readonly string[]): string => createHash("sha256"
 
 /** The task that raw data is for. */
 export const taskOf = (raw: Raw): Task => (raw.kind === "text" ? "lm" : raw.task);
-
-export function refuseTask(wanted: Task | undefined, raw: Raw): void {
-  if (wanted !== undefined && wanted !== taskOf(raw))
-    throw new ConfigError(`the data is for --task ${taskOf(raw)}, and --task ${wanted} was asked for`);
-}

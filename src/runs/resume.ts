@@ -1,4 +1,5 @@
 import { ConfigError, RunError } from "../base/errors.ts";
+import { Checkpoints } from "../training/checkpoints.ts";
 import { writeDurably } from "../training/disk.ts";
 import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
 import { type Encoded, encodeRaw } from "./encoded.ts";
@@ -21,7 +22,9 @@ export async function reopen(folder: string, changes: Changes, cache: string): P
   const config: RunConfig = { ...opened.config, training: trainingConfig({ ...opened.config.training, ...given }) };
   const raw = await loadRaw(config.data.source, config.task);
   if (raw.sha256 !== config.data.sha256) throw new RunError(changedData(config));
-  if (Object.keys(given).length > 0) writeDurably(paths(folder).config, runConfigText(config));
+  const taken = new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0;
+  const pointless = changes.steps !== undefined && changes.steps <= taken; // nothing will happen, so nothing is written down
+  if (Object.keys(given).length > 0 && !pointless) writeDurably(paths(folder).config, runConfigText(config));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash: config.tokenizer.sha256, labels: config.labels, cache });
   return { run: { ...opened, config }, encoded };
 }

@@ -1,3 +1,4 @@
+import { FormatError } from "../base/errors.ts";
 import type { Checkpoints } from "../training/checkpoints.ts";
 import { writeDurably } from "../training/disk.ts";
 import type { Progress } from "../training/fit.ts";
@@ -41,8 +42,7 @@ export class Saver {
   /** A kill between a checkpoint and the file to ship leaves an older file; what is missing are the checkpoint's own weights. */
   repairModel(progress: Progress): void {
     const { folder, optimizer } = this.#parts;
-    const written = readSafetensorsMetadata(paths(folder).model)?.get("step");
-    if (this.#isBest(progress) && written !== `${optimizer.steps}`) this.#writeModel(progress);
+    if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) this.#writeModel(progress);
   }
 
   /** Without validation the last weights are the best. */
@@ -54,5 +54,15 @@ export class Saver {
     const { folder, optimizer, validates } = this.#parts;
     const metadata = { format: "qkv", step: `${optimizer.steps}`, ...(validates && { validLoss: `${bestLoss}` }) };
     writeDurably(paths(folder).model, safetensorsParts(parametersAsTensors(optimizer.weights), metadata));
+  }
+}
+
+/** The step of the weights in a file; none if there is no file, or a damaged one. */
+function writtenStep(file: string): number | undefined {
+  try {
+    return Number(readSafetensorsMetadata(file)?.get("step"));
+  } catch (error) {
+    if (error instanceof FormatError) return undefined;
+    throw error;
   }
 }

@@ -115,7 +115,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Why a file cannot be read, in words; for one that does not exist, the nearest name in its folder. */
-async function unreadable(file: string, error: unknown): Promise<string> {
+export async function unreadable(file: string, error: unknown): Promise<string> {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code === "ENOENT") return `${file}: no such file${await nearby(file)}`;
   return `${file}: ${reasons.get(code) ?? `the file cannot be read (${error instanceof Error ? error.message : String(error)})`}`;

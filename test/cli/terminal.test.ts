@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { curve } from "../../src/cli/curve.ts";
 import { duration, Progress } from "../../src/cli/terminal.ts";
-import type { RunEvent } from "../../src/runs/train.ts";
+import type { RunEvent } from "../../src/runs/drive.ts";
 
 describe("the loss curve", () => {
   it("falls from the upper left to the lower right", () => {

@@ -58,7 +58,7 @@ describe.each(["info", "eval"])("qkv %s", (command) => {
     [
       "a wrong type",
       () => withConfig(({ training }) => Object.assign(training, { steps: "many" })),
-      "FormatError: %/config.json: at config.training.steps: Invalid input: expected number, received string\n",
+      "FormatError: %/config.json: at config.training.steps: a whole number from 1 to 1,000,000,000 is wanted, not a string\n",
     ],
     [
       "an unknown model",
@@ -123,7 +123,11 @@ it("repairs missing weights from the checkpoint when the run goes on", async () 
   await place.done("train", "a.txt", ...tiny, "--valid-fraction", "0", "--out", "last");
   const weights = readFileSync(place.path("last/model.safetensors"));
   rmSync(place.path("last/model.safetensors"));
-  expectRefusal(await place.qkv("eval", "last", "a.txt"), 1, "RunError: last has no model.safetensors yet: ");
+  expectRefusal(
+    await place.qkv("eval", "last", "a.txt"),
+    1,
+    "RunError: last has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume last\n",
+  );
   await place.done("train", "--resume", "last");
   expect(readFileSync(place.path("last/model.safetensors"))).toEqual(weights);
 });

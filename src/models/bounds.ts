@@ -1,0 +1,22 @@
+import { z } from "zod";
+
+// Numbers with bounds, which say what was wanted and what was found.
+
+const grouped = (value: number): string => (Math.abs(value) < 1e15 ? value.toLocaleString("en") : `${value}`);
+
+/** What zod says of anything else. */
+const wanted = (what: string) => ({
+  error: ({ input }: { readonly input?: unknown }): string =>
+    `${what} is wanted, not ${typeof input === "number" ? grouped(input) : input === undefined ? "nothing" : `a ${typeof input}`}`,
+});
+
+export function whole(from: number, to: number): z.ZodNumber {
+  const sentence = wanted(`a whole number from ${grouped(from)} to ${grouped(to)}`);
+  return z.number(sentence).int(sentence).min(from, sentence).max(to, sentence);
+}
+
+export function between(from: number, to: number, last: "included" | "below" = "included"): z.ZodNumber {
+  const sentence = wanted(`a number from ${grouped(from)} to ${last === "below" ? "below " : ""}${grouped(to)}`);
+  const atLeast = z.number(sentence).min(from, sentence);
+  return last === "below" ? atLeast.lt(to, sentence) : atLeast.max(to, sentence);
+}

@@ -1,0 +1,188 @@
+import { chance } from "../base/chance.ts";
+import { NonFiniteError, RunError } from "../base/errors.ts";
+import { modelLoss, takesAnyLength } from "../models/any.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import { Checkpoints, type CheckpointsOptions } from "../training/checkpoints.ts";
+import { fit, noProgress, type Report } from "../training/fit.ts";
+import { optimizer as makeOptimizer } from "../training/optimizers.ts";
+import { learningRate } from "../training/schedule.ts";
+import { Scorer } from "../training/score.ts";
+import { initialise } from "../weights/initialise.ts";
+import type { RunConfig } from "./config.ts";
+import { type OpenRun, paths } from "./folder.ts";
+import { Log } from "./log.ts";
+import type { Material } from "./material.ts";
+import { Saver } from "./saver.ts";
+import { restore } from "./state.ts";
+
+/** What training tells whoever listens. */
+export type RunEvent =
+  | Report
+  | {
+      readonly kind: "ready";
+      readonly folder: string;
+      readonly config: RunConfig;
+      readonly parameters: number;
+      readonly padding: number;
+      readonly step: number;
+      readonly perEpoch: number;
+    }
+  | { readonly kind: "warning"; readonly sentence: string }
+  | { readonly kind: "saved"; readonly step: number }
+  | { readonly kind: "interrupted"; readonly step: number };
+
+export interface TrainOptions {
+  /** Where tokenised text is kept. */
+  readonly cache: string;
+  /** Seconds. */
+  readonly clock: () => number;
+  /** Asked after every step; true saves and stops. */
+  readonly interrupted?: () => boolean;
+  readonly checkpoints?: CheckpointsOptions;
+}
+
+export interface TrainResult {
+  readonly steps: number;
+  /** The mean of the last training losses. */
+  readonly loss: number | null;
+  /** Of the weights in model.safetensors. */
+  readonly validLoss: number | null;
+  readonly trainingSeconds: number;
+  readonly validationSeconds: number;
+  readonly tokensPerSecond: number | null;
+  readonly parameters: number;
+  readonly run: string;
+  /** Why it ended: all steps taken, patience at its end, or a request to stop. */
+  readonly ending: "steps" | "patience" | "interrupted";
+}
+
+const recentLosses = 50;
+
+/** Trains from the latest checkpoint on, or from the beginning; logs and saves. */
+export async function* drive(
+  { folder, config }: OpenRun,
+  material: Material,
+  options: TrainOptions,
+): AsyncGenerator<RunEvent, TrainResult> {
+  const { model, training } = config;
+  const { steps, seed, threads } = training;
+  const loss = modelLoss(model, { smoothing: training.labelSmoothing, ...(config.task === "lm" && { ignore: null }) });
+  const layout = parametersOf(loss);
+  const optimizer = makeOptimizer(training.optimizer, layout, {
+    ...training,
+    clip: training.clip || Number.POSITIVE_INFINITY,
+    accumulates: training.accumulate > 1,
+  });
+  const checkpoints = new Checkpoints(paths(folder).checkpoints, options.checkpoints);
+  const warnings: string[] = [];
+  checkpoints.clean();
+  const latest = checkpoints.latest((sentence) => warnings.push(sentence));
+  const position = latest ? restore(latest, optimizer) : { progress: noProgress, logBytes: 0 };
+  if (!latest) initialise(layout, chance(seed), optimizer.weights);
+  for (const sentence of warnings) yield { kind: "warning", sentence };
+  const log = new Log(paths(folder).log, position.logBytes);
+  const saver = new Saver({ folder, optimizer, checkpoints, log, validates: material.validation !== undefined, keep: training.keep });
+  if (latest) saver.repairModel(position.progress);
+  yield {
+    kind: "ready",
+    folder,
+    config,
+    parameters: layout.total,
+    padding: material.padding,
+    step: optimizer.steps,
+    perEpoch: material.batches.perEpoch,
+  };
+  const scorer = material.validation && new Scorer(model, { threads });
+  let progress = position.progress;
+  const recent: number[] = [];
+  let [trainingSeconds, validationSeconds, tokens, interrupted] = [0, 0, 0, false];
+  try {
+    const reports = fit(loss, optimizer, material.batches, {
+      steps,
+      learningRate: (step) => learningRate(step, training),
+      accumulate: training.accumulate,
+      chance: chance(seed),
+      threads,
+      symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",
+      ...(scorer &&
+        material.validation && {
+          validation: {
+            every: training.evalEvery,
+            loss: async (weights) => (await scorer.score(material.validation?.() ?? [], weights)).loss,
+          },
+        }),
+      patience: training.patience || Number.POSITIVE_INFINITY,
+      progress,
+      clock: options.clock,
+    });
+    for await (const report of reports) {
+      log.append(logLine(report));
+      if (report.kind === "step") {
+        trainingSeconds += report.seconds;
+        tokens += report.tokens;
+        recent.push(report.loss);
+        if (recent.length > recentLosses) recent.shift();
+      }
+      if (report.kind === "validation") {
+        validationSeconds += report.seconds;
+        progress = report.improved
+          ? { bestLoss: report.loss, bestStep: report.step, waited: 0 }
+          : { ...progress, waited: progress.waited + 1 };
+      }
+      yield report;
+      const validates = report.kind === "step" && scorer && (report.step % training.evalEvery === 0 || report.step === steps);
+      if (validates) continue; // what there is to save comes with the validation
+      interrupted = report.step < steps && report.kind !== "stopped" && (options.interrupted?.() ?? false);
+      const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
+      if (due || (report.kind === "validation" && report.improved)) {
+        saver.save(progress);
+        yield { kind: "saved", step: report.step };
+      }
+      if (interrupted) {
+        yield { kind: "interrupted", step: report.step };
+        break;
+      }
+    }
+    return {
+      steps: optimizer.steps,
+      loss: recent.length > 0 ? recent.reduce((a, b) => a + b, 0) / recent.length : null,
+      validLoss: Number.isFinite(progress.bestLoss) ? progress.bestLoss : null,
+      trainingSeconds,
+      validationSeconds,
+      tokensPerSecond: trainingSeconds > 0 ? tokens / trainingSeconds : null,
+      parameters: layout.total,
+      run: folder,
+      ending: interrupted ? "interrupted" : optimizer.steps < steps ? "patience" : "steps",
+    };
+  } catch (error) {
+    throw explained(error, folder, log, checkpoints);
+  } finally {
+    await scorer?.release();
+    log.close();
+  }
+}
+
+/** NaN goes into the log; a failure of the disk gets the way to go on. */
+function explained(error: unknown, folder: string, log: Log, checkpoints: Checkpoints): unknown {
+  if (error instanceof NonFiniteError) {
+    log.append({ step: Number(/^at step (\d+)/.exec(error.message)?.[1]), error: error.message });
+    log.flush();
+    const saved = checkpoints.list().length > 0 ? "the last checkpoint is good" : "there is no checkpoint yet";
+    return new NonFiniteError(`${error.message}; ${saved}. A smaller --lr, or --clip, usually helps`, { cause: error });
+  }
+  const goOn = `go on from the last checkpoint with: qkv train --resume ${folder}`;
+  return error instanceof RunError ? new RunError(`${error.message}; ${goOn}`, { cause: error }) : error;
+}
+
+function logLine(report: Report): Record<string, unknown> {
+  switch (report.kind) {
+    case "step": {
+      const { step, loss, lr, norm, tokens, seconds } = report;
+      return { step, loss, lr, norm, tokens, tokensPerSecond: tokens / seconds, seconds };
+    }
+    case "validation":
+      return { step: report.step, validLoss: report.loss, improved: report.improved, seconds: report.seconds };
+    case "stopped":
+      return { step: report.step, stopped: `no improvement in ${report.waited} validations` };
+  }
+}
