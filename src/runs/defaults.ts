@@ -62,7 +62,7 @@ const common = {
 type Settled = Pick<TrainingConfig, "steps" | "batch" | "lr" | "labelSmoothing">;
 
 const byTask: Readonly<Record<Task, Settled>> = {
-  lm: { steps: 2000, batch: 6, lr: 3e-3, labelSmoothing: 0 },
+  lm: { steps: 2000, batch: 6, lr: 2e-3, labelSmoothing: 0 },
   classify: { steps: 1000, batch: 32, lr: 1e-3, labelSmoothing: 0 },
   tag: { steps: 1000, batch: 32, lr: 1e-3, labelSmoothing: 0 },
   translate: { steps: 2000, batch: 32, lr: 2e-3, labelSmoothing: 0.1 },

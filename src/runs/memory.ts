@@ -29,7 +29,7 @@ export function refuseTooBig(
   const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
   const state = 4 * copies * parameters;
   const sum = `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`;
-  const cure = "choose fewer --layers, a smaller --width or a smaller --vocab";
+  const cure = "choose fewer --layers, or a smaller --width or --vocab";
   if (state > mostState)
     throw new RunError(`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`);
   const kept = activationBytes(config, batch);

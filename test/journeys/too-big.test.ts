@@ -17,7 +17,7 @@ it.each<[string, string[], RegExp]>([
     ["--preset", "gpt3-175b"],
     /17\d,\d{3},\d{3},\d{3} parameters × 4 bytes × 4 \(weights, gradients, optimizer state\) = 2,\d{3} GiB/,
   ],
-  ["a very wide model", ["--width", "100000"], /parameters × 4 bytes × 4 .*; choose fewer --layers, a smaller --width/],
+  ["a very wide model", ["--width", "100000"], /parameters × 4 bytes × 4 .*; choose fewer --layers, or a smaller --width/],
   ["a very deep model", ["--layers", "1000", "--width", "4096"], /parameters × 4 bytes × 4 .*; choose fewer --layers/],
   ["a long context", ["--context", "1000000", "--batch", "1"], /GiB for the activations of a batch of 1, but .* GiB are free; .*--context/],
   ["a big batch", ["--batch", "100000"], /GiB for the activations of a batch of 100,?000, but .* GiB are free; .*--batch/],
