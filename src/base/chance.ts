@@ -1,3 +1,5 @@
+import { threefryBytes } from "./bytes.ts";
+
 /**
  * Randomness as a pure function. A `Chance` is a key; the number at a place is computed from (key, place) by
  * Threefry-2x32 with 20 rounds (Salmon et al. 2011), so there is no generator state to save and any place can be
@@ -70,18 +72,7 @@ class Threefry implements Chance {
   }
 
   bytes(into: Uint8Array): Uint8Array {
-    const pair = new Uint8Array(this.#out.buffer);
-    const whole = into.byteOffset % 4 === 0 ? into.length >> 3 : 0;
-    const words = new Uint32Array(whole > 0 ? into.buffer : new ArrayBuffer(0), whole > 0 ? into.byteOffset : 0, 2 * whole);
-    for (let block = 0; block < whole; block++) {
-      threefry(this.#key0, this.#key1, block, 0, this.#out);
-      words[2 * block] = this.#out[0];
-      words[2 * block + 1] = this.#out[1];
-    }
-    for (let block = whole; 8 * block < into.length; block++) {
-      threefry(this.#key0, this.#key1, block, 0, this.#out);
-      into.set(pair.subarray(0, into.length - 8 * block), 8 * block);
-    }
+    threefryBytes(this.#key0, this.#key1, into);
     return into;
   }
 }

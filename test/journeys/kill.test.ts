@@ -89,7 +89,7 @@ async function killedAgainAndAgain(
     });
     if (killed < times) {
       await untilSaves(child, run, 2 + from.integer(3 * killed, 2)); // at least one save is finished, so that there is progress
-      await pause(from.uniform(3 * killed + 1) * 12);
+      await pause(from.uniform(3 * killed + 1) * 6);
       child.kill("SIGKILL");
     }
     const code = await over;
