@@ -1,8 +1,11 @@
-import { array } from "../base/arrays.ts";
-import type { InputTypes, Outputs } from "../graph/graph.ts";
+import { array, type HostArray } from "../base/arrays.ts";
+import { ConfigError } from "../base/errors.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
-import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
-import { type CompiledFunction, compile } from "../runtime/compile.ts";
+import type { ModelConfig } from "../models/any.ts";
+import type { EncoderDecoderConfig, RnnConfig } from "../models/config.ts";
+import { encoderDecoderParts } from "../models/encoder-decoder.ts";
+import { rnnParts } from "../models/rnn.ts";
+import { compile } from "../runtime/compile.ts";
 
 export interface GreedyOptions {
   /** The ids that begin and end a target. */
@@ -11,68 +14,125 @@ export interface GreedyOptions {
   readonly threads?: number;
 }
 
-/** Targets for sources, the likeliest token each time. Every step reads the target so far again, padded to one of a few lengths. */
+/** A model that reads sources and then says, again and again, what may come next. */
+interface Speaker {
+  /** Reads the sources; what comes back foretells the next token of every row, [batch, vocab], from the targets so far. */
+  read(sources: readonly Int32Array[]): Promise<(targets: readonly (readonly number[])[]) => Promise<HostArray>>;
+  release(): Promise<void>;
+}
+
+/** Targets for sources, the likeliest token each time. */
 export class Greedy {
-  readonly #model: ModelConfig;
-  readonly #weights: ParameterBuffer;
+  readonly #context: number;
+  readonly #vocab: number;
   readonly #options: GreedyOptions;
-  readonly #run: CompiledFunction<InputTypes, Outputs>;
+  readonly #speaker: Speaker;
 
   constructor(model: ModelConfig, weights: ParameterBuffer, options: GreedyOptions) {
-    this.#model = model;
-    this.#weights = weights;
+    this.#context = model.context;
+    this.#vocab = model.vocab;
     this.#options = options;
-    const symbols = takesAnyLength(model) ? "open" : "bound";
-    this.#run = compile(modelLoss(model, { training: false }), { outputs: ["scores"], threads: options.threads, symbols, sessions: 24 });
+    this.#speaker = speakerOf(model, weights, options.threads);
   }
 
   /** One target for each source, without its beginning and its end; at most a context long. */
   async translate(sources: readonly Int32Array[]): Promise<Int32Array[]> {
     const { start, end } = this.#options;
-    const { vocab, context } = this.#model;
-    const rows = sources.length;
-    const sourceTime = roundedUp(Math.max(1, ...sources.map((source) => source.length)), context);
-    const source = new Int32Array(rows * sourceTime);
-    for (const [row, ids] of sources.entries()) source.set(ids, row * sourceTime);
+    const next = await this.#speaker.read(sources);
     const targets = sources.map(() => [start]);
     const open = new Set(sources.keys());
-    for (let length = 1; length <= context && open.size > 0; length++) {
-      const time = roundedUp(length, context);
-      const target = new Int32Array(rows * time);
-      for (const [row, ids] of targets.entries()) target.set(ids.slice(0, time), row * time);
-      const shape = [rows, time];
-      const { scores } = await this.#run.run(
-        {
-          source: array("int32", source, [rows, sourceTime]),
-          lengths: array(
-            "int32",
-            Int32Array.from(sources, (ids) => ids.length),
-          ),
-          target: array("int32", target, shape),
-          targets: array("int32", new Int32Array(rows * time), shape),
-        },
-        { weights: this.#weights },
-      );
-      for (const row of open) {
-        const at = (row * time + length - 1) * vocab;
-        const next = highest((scores.data as Float32Array).subarray(at, at + vocab));
-        if (next === end) open.delete(row);
-        else targets[row].push(next);
+    for (let length = 1; length <= this.#context && open.size > 0; length++) {
+      const { data } = await next(targets);
+      for (const row of sources.keys()) {
+        const token = highest((data as Float32Array).subarray(row * this.#vocab, (row + 1) * this.#vocab));
+        targets[row].push(token); // rows that have ended go on, so that all stay equally long
+        if (token === end) open.delete(row);
       }
     }
-    return targets.map((ids) => Int32Array.from(ids.slice(1, context + 1)));
+    return targets.map((ids) => {
+      const stop = ids.indexOf(end, 1);
+      return Int32Array.from(ids.slice(1, stop < 0 ? this.#context + 1 : stop));
+    });
   }
 
   release(): Promise<void> {
-    return this.#run.release();
+    return this.#speaker.release();
   }
 }
 
-/** The next of 8, 16, 32, … but never more than the most: few lengths are few sessions. */
-function roundedUp(length: number, most: number): number {
+function speakerOf(model: ModelConfig, weights: ParameterBuffer, threads?: number): Speaker {
+  if (model.model === "encoder-decoder") return transformer(model, weights, threads);
+  if (model.model === "rnn" && model.task === "translate") return rnn(model, weights, threads);
+  throw new ConfigError(`a ${model.model} for something else cannot translate`);
+}
+
+/** The encoder runs once; the decoder reads the whole target so far again for each token. */
+function transformer(model: EncoderDecoderConfig, weights: ParameterBuffer, threads?: number): Speaker {
+  const parts = encoderDecoderParts(model);
+  const encode = compile(parts.encode, { threads, symbols: "open" });
+  const next = compile(parts.next, { threads, symbols: "open" });
+  return {
+    async read(sources) {
+      const { source, lengths } = padded(sources, Math.max(...sources.map((ids) => ids.length)));
+      const { states } = await encode.run({ source, lengths }, { weights });
+      return async (targets) => {
+        const target = array("int32", Int32Array.from(targets.flat()), [targets.length, targets[0].length]);
+        return (await next.run({ states, lengths, target }, { weights })).scores;
+      };
+    },
+    async release() {
+      await encode.release();
+      await next.release();
+    },
+  };
+}
+
+/** An RNN carries its state from token to token. */
+function rnn(model: RnnConfig, weights: ParameterBuffer, threads?: number): Speaker {
+  const parts = rnnParts(model);
+  const encode = compile(parts.encode, { threads, sessions: 12 });
+  const next = compile(parts.next, { threads, symbols: "open" });
+  return {
+    async read(sources) {
+      const longest = Math.max(...sources.map((ids) => ids.length));
+      const { source, lengths } = padded(sources, roundedUp(longest)); // it is unrolled: few lengths are few sessions
+      const { states, ...first } = await encode.run({ source, lengths }, { weights });
+      let carried: Readonly<Record<string, HostArray>> = first;
+      return async (targets) => {
+        const target = array(
+          "int32",
+          Int32Array.from(targets, (ids) => ids.at(-1) as number),
+          [targets.length, 1],
+        );
+        const { scores, ...after } = await next.run({ states, lengths, target, ...carried }, { weights });
+        carried = after;
+        return scores;
+      };
+    },
+    async release() {
+      await encode.release();
+      await next.release();
+    },
+  };
+}
+
+function padded(sources: readonly Int32Array[], time: number): { source: HostArray; lengths: HostArray } {
+  const data = new Int32Array(sources.length * time);
+  for (const [row, ids] of sources.entries()) data.set(ids, row * time);
+  return {
+    source: array("int32", data, [sources.length, time]),
+    lengths: array(
+      "int32",
+      Int32Array.from(sources, (ids) => ids.length),
+    ),
+  };
+}
+
+/** The next of 8, 12, 16, 24, 32, 48, … */
+function roundedUp(length: number): number {
   let size = 8;
-  while (size < length) size *= 2;
-  return Math.min(size, most);
+  while (size < length) size = size % 3 === 0 ? (size * 4) / 3 : (size * 3) / 2;
+  return size;
 }
 
 /** The place of the largest number, the first if there are several. */

@@ -16,8 +16,8 @@ export {
 } from "./config.ts";
 export { decoder, decoderLoss } from "./decoder.ts";
 export { encoder, encoderLoss } from "./encoder.ts";
-export { encoderDecoder, encoderDecoderLoss } from "./encoder-decoder.ts";
+export { encoderDecoder, encoderDecoderLoss, encoderDecoderParts } from "./encoder-decoder.ts";
 export type { LossOptions, Pair } from "./losses.ts";
 export { decoderPresets, encoderDecoderPresets, preset } from "./presets.ts";
-export { rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss } from "./rnn.ts";
+export { rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss, rnnParts } from "./rnn.ts";
 export type { Mode } from "./transformer.ts";

@@ -1,6 +1,8 @@
+import { tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import { float32, int32 } from "../graph/type.ts";
 import { drop } from "../layers/dropout.ts";
 import { dense } from "../layers/linear.ts";
 import { recurrent, type State } from "../layers/recurrent.ts";
@@ -45,16 +47,69 @@ export const rnnLanguageModel = layer((p, ids: Tensor, given: RnnConfig, mode: M
  */
 export const rnnEncoderDecoder = layer((p, { source, lengths, target }: Pair, given: RnnConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
-  const { vocab, sourceVocab, width } = config;
-  const table = p.param("tokens", [vocab, width], normal(0.1));
-  const sourceTable = sourceVocab === undefined ? table : p.param("source-tokens", [sourceVocab, width], normal(0.1));
-  const real = realPositions(lengths, source);
-  const { states, last } = encoded(p.at("encoder"), embedding(sourceTable, source), real, config);
-  const { outputs } = layersOf(p.at("decoder"), embedding(table, target), config, last);
-  if (!config.attention) return scoresOver(p, outputs, table, config);
-  const context = mixed(p.at("attention"), outputs, states, keyMask(real), config);
-  return scoresOver(p, tanh(joined(p.at("join"), outputs, context, width)), table, config);
+  const table = targetTable(p, config);
+  const { states, last } = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);
+  return written(p, table, { states, lengths }, target, last, config).scores;
 });
+
+const targetTable = (p: Scope, { vocab, width }: RnnConfig): Tensor => p.param("tokens", [vocab, width], normal(0.1));
+
+const sourceTable = (p: Scope, { sourceVocab, width }: RnnConfig): Tensor | undefined =>
+  sourceVocab === undefined ? undefined : p.param("source-tokens", [sourceVocab, width], normal(0.1));
+
+const encodedSource = (p: Scope, table: Tensor, source: Tensor, lengths: Tensor, config: RnnConfig): { states: Tensor; last: State[] } =>
+  encoded(p.at("encoder"), embedding(table, source), realPositions(lengths, source), config);
+
+/** The scores of every next target token, and the decoder's states after the last. */
+function written(
+  p: Scope,
+  table: Tensor,
+  { states, lengths }: { readonly states: Tensor; readonly lengths: Tensor },
+  target: Tensor,
+  start: readonly State[],
+  config: RnnConfig,
+): { scores: Tensor; last: State[] } {
+  const { outputs, last } = layersOf(p.at("decoder"), embedding(table, target), config, start);
+  if (!config.attention) return { scores: scoresOver(p, outputs, table, config), last };
+  const context = mixed(p.at("attention"), outputs, states, keyMask(realPositions(lengths, states)), config);
+  return { scores: scoresOver(p, tanh(joined(p.at("join"), outputs, context, config.width)), table, config), last };
+}
+
+/** Names for the states of all layers, as inputs and outputs of a function. */
+const stateNames = ({ layers, cell }: RnnConfig): string[][] =>
+  Array.from({ length: layers }, (_, i) => (cell === "lstm" ? [`h.${i}`, `c.${i}`] : [`h.${i}`]));
+
+/** The model in two parts, to decode with: the encoder, and one step of the decoder from the states before it to those after it. */
+export function rnnParts(given: RnnInput) {
+  const config = rnnConfig({ ...given, task: "translate", dropout: 0 });
+  const names = stateNames(config);
+  const named = (last: readonly State[]) => Object.fromEntries(last.flatMap((state, i) => state.map((s, j) => [names[i][j], s])));
+  const lengths = int32(["batch"]);
+  return {
+    stateNames: names.flat(),
+    encode: tensorFunction({ source: int32(["batch", "sourceTime"]), lengths }, (p, inputs) => {
+      const place = p.at("model");
+      const table = sourceTable(place, config) ?? targetTable(place, config);
+      const { states, last } = encodedSource(place, table, inputs.source, inputs.lengths, config);
+      return { states, ...named(last) };
+    }),
+    next: tensorFunction(
+      {
+        states: float32(["batch", "sourceTime", config.width]),
+        lengths,
+        target: int32(["batch", 1]),
+        ...Object.fromEntries(names.flat().map((name) => [name, float32(["batch", config.width])])),
+      },
+      (p, inputs: Readonly<Record<string, Tensor>>) => {
+        const start = names.map((state) => state.map((name) => inputs[name]));
+        const place = p.at("model");
+        const memory = { states: inputs.states, lengths: inputs.lengths };
+        const { scores, last } = written(place, targetTable(place, config), memory, inputs.target, start, config);
+        return { scores: reshape(scores, [scores.shape[0], config.vocab]), ...named(last) };
+      },
+    ),
+  };
+}
 
 /** The encoder's states [batch, time, width] and, for each layer, its last state; two directions are joined and projected. */
 function encoded(p: Scope, x: Tensor, real: Tensor, config: RnnConfig): { states: Tensor; last: State[] } {
