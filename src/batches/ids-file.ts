@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import type { Ids } from "./ids.ts";
 
 // Ids in a file, as small as the vocabulary allows (1, 2 or 4 bytes each, little-endian), read by position: however long the text,
@@ -49,7 +49,9 @@ export class IdsWriter {
     this.length += ids.length;
   }
 
+  /** Down to the disk: a file that is there by its name is there in full. */
   close(): void {
+    fsyncSync(this.#descriptor);
     closeSync(this.#descriptor);
   }
 }

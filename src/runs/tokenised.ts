@@ -1,11 +1,13 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { RunError } from "../base/errors.ts";
 import type { Ids } from "../batches/ids.ts";
 import { IdsWriter, idsInFile, idWidth } from "../batches/ids-file.ts";
 import { lastCut } from "../tokens/cut.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { diskError, writeDurably } from "../training/disk.ts";
+import { prune, touch } from "./cache.ts";
 import { readPart, type TextPart } from "./texts.ts";
 
 // Tokenised text is a file of ids, kept in a cache under a hash of the text and the tokenizer, so that a second run need not make it again.
@@ -41,7 +43,10 @@ export async function tokenise(
   const known = readFacts(facts);
   if (known) {
     const ids = openIfWhole(file, tokenizer.size, known.tokens);
-    if (ids) return { ids, unknown: known.unknown };
+    if (ids) {
+      touch(file, new Date());
+      return { ids, unknown: known.unknown };
+    }
   }
   const temporary = join(cache, `.${key}.${process.pid}.tmp`);
   try {
@@ -49,10 +54,12 @@ export async function tokenise(
     const counts = await write(parts, tokenizer, temporary);
     renameSync(temporary, file);
     writeDurably(facts, JSON.stringify(counts));
+    prune(cache, `${key}.ids`);
     return { ids: idsInFile(file, idWidth(tokenizer.size)), unknown: counts.unknown };
   } catch (error) {
     rmSync(temporary, { force: true });
-    throw diskError(error, cache, "write tokenised text to");
+    const told = diskError(error, cache, "write tokenised text to");
+    throw told instanceof RunError ? new RunError(`${told.message}, by setting XDG_CACHE_HOME`, { cause: error }) : told;
   }
 }
 
