@@ -5,6 +5,7 @@ import { ConfigError, QkvError } from "../base/errors.ts";
 import { bench } from "./bench.ts";
 import { evalCommand } from "./eval.ts";
 import { info } from "./info.ts";
+import { recipesCommand } from "./recipes.ts";
 import { train } from "./train.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
@@ -15,6 +16,7 @@ const program = new Command("qkv")
   .addCommand(train)
   .addCommand(info)
   .addCommand(evalCommand)
+  .addCommand(recipesCommand)
   .addCommand(bench);
 
 /** 0 done, 1 failed, 2 wrong usage (a flag that there is not, or a value that makes no sense). Commander prints its own sentence; everything else is one sentence here, never a stack trace. */

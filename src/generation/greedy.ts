@@ -1,4 +1,4 @@
-import { array, type HostArray } from "../base/arrays.ts";
+import { array, emptyArray, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { ModelConfig } from "../models/any.ts";
@@ -16,9 +16,15 @@ export interface GreedyOptions {
 
 /** A model that reads sources and then says, again and again, what may come next. */
 interface Speaker {
-  /** Reads the sources; what comes back foretells the next token of every row, [batch, vocab], from the targets so far. */
-  read(sources: readonly Int32Array[]): Promise<(targets: readonly (readonly number[])[]) => Promise<HostArray>>;
+  read(sources: readonly Int32Array[]): Promise<Speech>;
   release(): Promise<void>;
+}
+
+interface Speech {
+  /** The scores of the next token of every row, [batch, vocab], from the targets so far, which are all equally long. */
+  next(targets: readonly (readonly number[])[]): Promise<HostArray>;
+  /** Goes on with these rows only. */
+  keep(rows: readonly number[]): void;
 }
 
 /** Targets for sources, the likeliest token each time. */
@@ -38,21 +44,18 @@ export class Greedy {
   /** One target for each source, without its beginning and its end; at most a context long. */
   async translate(sources: readonly Int32Array[]): Promise<Int32Array[]> {
     const { start, end } = this.#options;
-    const next = await this.#speaker.read(sources);
+    const speech = await this.#speaker.read(sources);
     const targets = sources.map(() => [start]);
-    const open = new Set(sources.keys());
-    for (let length = 1; length <= this.#context && open.size > 0; length++) {
-      const { data } = await next(targets);
-      for (const row of sources.keys()) {
-        const token = highest((data as Float32Array).subarray(row * this.#vocab, (row + 1) * this.#vocab));
-        targets[row].push(token); // rows that have ended go on, so that all stay equally long
-        if (token === end) open.delete(row);
-      }
+    let open = [...sources.keys()];
+    for (let length = 1; length <= this.#context && open.length > 0; length++) {
+      const { data } = await speech.next(open.map((row) => targets[row]));
+      const tokens = open.map((_, i) => highest((data as Float32Array).subarray(i * this.#vocab, (i + 1) * this.#vocab)));
+      const going = [...open.keys()].filter((i) => tokens[i] !== end);
+      for (const i of going) targets[open[i]].push(tokens[i]);
+      if (going.length < open.length) speech.keep(going);
+      open = going.map((i) => open[i]);
     }
-    return targets.map((ids) => {
-      const stop = ids.indexOf(end, 1);
-      return Int32Array.from(ids.slice(1, stop < 0 ? this.#context + 1 : stop));
-    });
+    return targets.map((ids) => Int32Array.from(ids.slice(1)));
   }
 
   release(): Promise<void> {
@@ -74,10 +77,15 @@ function transformer(model: EncoderDecoderConfig, weights: ParameterBuffer, thre
   return {
     async read(sources) {
       const { source, lengths } = padded(sources, Math.max(...sources.map((ids) => ids.length)));
-      const { states } = await encode.run({ source, lengths }, { weights });
-      return async (targets) => {
-        const target = array("int32", Int32Array.from(targets.flat()), [targets.length, targets[0].length]);
-        return (await next.run({ states, lengths, target }, { weights })).scores;
+      let memory = { ...(await encode.run({ source, lengths }, { weights })), lengths };
+      return {
+        async next(targets) {
+          const target = array("int32", Int32Array.from(targets.flat()), [targets.length, targets[0].length]);
+          return (await next.run({ ...memory, target }, { weights })).scores;
+        },
+        keep(rows) {
+          memory = picked(memory, rows);
+        },
       };
     },
     async release() {
@@ -96,17 +104,21 @@ function rnn(model: RnnConfig, weights: ParameterBuffer, threads?: number): Spea
     async read(sources) {
       const longest = Math.max(...sources.map((ids) => ids.length));
       const { source, lengths } = padded(sources, roundedUp(longest)); // it is unrolled: few lengths are few sessions
-      const { states, ...first } = await encode.run({ source, lengths }, { weights });
-      let carried: Readonly<Record<string, HostArray>> = first;
-      return async (targets) => {
-        const target = array(
-          "int32",
-          Int32Array.from(targets, (ids) => ids.at(-1) as number),
-          [targets.length, 1],
-        );
-        const { scores, ...after } = await next.run({ states, lengths, target, ...carried }, { weights });
-        carried = after;
-        return scores;
+      let memory = { ...(await encode.run({ source, lengths }, { weights })), lengths };
+      return {
+        async next(targets) {
+          const target = array(
+            "int32",
+            Int32Array.from(targets, (ids) => ids.at(-1) as number),
+            [targets.length, 1],
+          );
+          const { scores, ...after } = await next.run({ ...memory, target }, { weights });
+          memory = { ...memory, ...after };
+          return scores;
+        },
+        keep(rows) {
+          memory = picked(memory, rows);
+        },
       };
     },
     async release() {
@@ -114,6 +126,17 @@ function rnn(model: RnnConfig, weights: ParameterBuffer, threads?: number): Spea
       await next.release();
     },
   };
+}
+
+/** These rows of every array. */
+function picked<Arrays extends Readonly<Record<string, HostArray>>>(arrays: Arrays, rows: readonly number[]): Arrays {
+  const some = Object.entries(arrays).map(([name, { dtype, shape, data }]) => {
+    const length = data.length / shape[0];
+    const kept = emptyArray(dtype, rows.length * length);
+    for (const [i, row] of rows.entries()) kept.set(data.subarray(row * length, (row + 1) * length) as never, i * length);
+    return [name, { dtype, shape: [rows.length, ...shape.slice(1)], data: kept }];
+  });
+  return Object.fromEntries(some) as Arrays;
 }
 
 function padded(sources: readonly Int32Array[], time: number): { source: HostArray; lengths: HostArray } {

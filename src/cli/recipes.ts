@@ -1,0 +1,33 @@
+import { Command } from "commander";
+import { recipe, recipes } from "../recipes/index.ts";
+
+export const recipesCommand = new Command("recipes")
+  .description("the ready recipes, what each teaches and the result it reaches")
+  .argument("[name]", "one of them, with its settings")
+  .option("--json", "print one line of JSON and nothing else")
+  .action((name: string | undefined, { json }: { json?: boolean }) => {
+    const chosen = (name === undefined ? recipes : [recipe(name)]).map(({ settings, ...one }) => ({
+      name: one.name,
+      task: one.task,
+      teaches: one.teaches,
+      result: one.result,
+      ...(name !== undefined && { quick: settings(false), full: settings(true) }),
+    }));
+    console.log(json ? JSON.stringify({ recipes: chosen }) : chosen.map(report).join("\n\n"));
+  });
+
+interface Facts {
+  readonly name: string;
+  readonly task: string;
+  readonly teaches: string;
+  readonly result: string;
+  readonly quick?: object;
+  readonly full?: object;
+}
+
+function report({ name, task, teaches, result, quick, full }: Facts): string {
+  const settings = quick && full ? [`quick    ${JSON.stringify(quick)}`, `full     ${JSON.stringify(full)}`] : [];
+  return [`${name} (${task})`, `teaches  ${teaches}`, `result   ${result}`, ...settings, `train    npx qkv train --recipe ${name}`].join(
+    "\n",
+  );
+}
