@@ -3,7 +3,7 @@ import { NonFiniteError, RunError } from "../base/errors.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { Checkpoints, type CheckpointsOptions } from "../training/checkpoints.ts";
-import { fit, noProgress, type Report } from "../training/fit.ts";
+import { fit, noProgress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { Scorer } from "../training/score.ts";
@@ -116,7 +116,7 @@ export async function* drive(
       clock: options.clock,
     });
     for await (const report of reports) {
-      log.append(logLine(report));
+      if (report.kind !== "stopped") log.append(logLine(report)); // that patience ended follows from the validations
       if (report.kind === "step") {
         trainingSeconds += report.seconds;
         tokens += report.tokens;
@@ -174,7 +174,7 @@ function explained(error: unknown, folder: string, log: Log, checkpoints: Checkp
   return error instanceof RunError ? new RunError(`${error.message}; ${goOn}`, { cause: error }) : error;
 }
 
-function logLine(report: Report): Record<string, unknown> {
+function logLine(report: StepReport | ValidationReport): Record<string, unknown> {
   switch (report.kind) {
     case "step": {
       const { step, loss, lr, norm, tokens, seconds } = report;
@@ -182,7 +182,5 @@ function logLine(report: Report): Record<string, unknown> {
     }
     case "validation":
       return { step: report.step, validLoss: report.loss, improved: report.improved, seconds: report.seconds };
-    case "stopped":
-      return { step: report.step, stopped: `no improvement in ${report.waited} validations` };
   }
 }
