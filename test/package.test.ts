@@ -23,10 +23,12 @@ describe("the packed package", () => {
     run("npm", "install", join(project, packed.filename), "--ignore-scripts", "--no-audit", "--no-fund");
   }, 240_000);
 
-  it("holds the built code, the types and the licence, and nothing else", () => {
+  it("holds the built code, the types, the book and the licence, and nothing else", () => {
     expect(files).toContain("dist/index.d.ts");
     expect(files).toContain("LICENSE");
-    expect(files.filter((path) => !/^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE)$/.test(path))).toEqual([]);
+    expect(
+      files.filter((path) => !/^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE|data\/moby-dick\.txt)$/.test(path)),
+    ).toEqual([]);
   });
 
   it("runs npx qkv --help and --version", () => {

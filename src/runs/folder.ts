@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { FormatError, RunError } from "../base/errors.ts";
 import { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { diskError, removeTemporaries, systemCode, writeDurably } from "../training/disk.ts";
+import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../training/disk.ts";
 import { loadParameters } from "../weights/load.ts";
 import { readSafetensors } from "../weights/safetensors.ts";
 import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
@@ -35,24 +35,11 @@ export function refuseExisting(folder: string): void {
     );
 }
 
-/** Makes a folder, with those above it. */
 export function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
   } catch (error) {
-    throw diskError(plainFailure(folder) ?? error, folder, "make the run folder");
-  }
-}
-
-/** With folders above it to be made, the system's own answer (a read-only disk, say) gets lost; making only the first of them brings it back. */
-function plainFailure(folder: string): unknown {
-  try {
-    let first = resolve(folder);
-    while (!existsSync(dirname(first))) first = dirname(first);
-    mkdirSync(first);
-    return undefined;
-  } catch (error) {
-    return error;
+    throw diskError(error, folder, "make the run folder");
   }
 }
 

@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { RunError } from "../base/errors.ts";
 import type { Ids } from "../batches/ids.ts";
 import { IdsWriter, idsInFile, idWidth } from "../batches/ids-file.ts";
 import { lastCut } from "../tokens/cut.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { diskError, writeDurably } from "../training/disk.ts";
+import { diskError, makeFolders, removeQuietly, writeDurably } from "../training/disk.ts";
 import { prune, touch } from "./cache.ts";
 import { readPart, type TextPart } from "./texts.ts";
 
@@ -50,16 +50,16 @@ export async function tokenise(
   }
   const temporary = join(cache, `.${key}.${process.pid}.tmp`);
   try {
-    mkdirSync(cache, { recursive: true });
+    makeFolders(cache);
     const counts = await write(parts, tokenizer, temporary);
     renameSync(temporary, file);
     writeDurably(facts, JSON.stringify(counts));
     prune(cache, `${key}.ids`);
     return { ids: idsInFile(file, idWidth(tokenizer.size)), unknown: counts.unknown };
   } catch (error) {
-    rmSync(temporary, { force: true });
+    removeQuietly(temporary);
     const told = diskError(error, cache, "write tokenised text to");
-    throw told instanceof RunError ? new RunError(`${told.message}, by setting XDG_CACHE_HOME`, { cause: error }) : told;
+    throw told instanceof RunError ? new RunError(`${told.message} (XDG_CACHE_HOME sets another folder)`, { cause: error }) : told;
   }
 }
 

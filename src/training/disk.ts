@@ -1,5 +1,17 @@
-import { closeSync, fsyncSync, openSync, readdirSync, readSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { QkvError, RunError } from "../base/errors.ts";
 
 /** One call reads or writes at most this much: the system and Node both stop below 2 GiB. */
@@ -17,6 +29,23 @@ export function writeDurably(file: string, content: readonly Uint8Array[] | stri
     removeQuietly(temporary);
     throw diskError(error, file, `write ${megabytes(parts)} to`);
   }
+}
+
+/**
+ * Makes a folder and those above it, one by one: Node's own way hides why a disk refuses (a read-only one is "no such folder"), and
+ * never comes back from one like /proc.
+ */
+export function makeFolders(folder: string): void {
+  const missing: string[] = [];
+  for (let at = resolve(folder); !existsSync(at); at = dirname(at)) missing.unshift(at);
+  for (const name of missing) {
+    try {
+      mkdirSync(name);
+    } catch (error) {
+      if (systemCode(error) !== "EEXIST") throw error; // somebody else was faster
+    }
+  }
+  if (!statSync(folder).isDirectory()) mkdirSync(folder); // a file stands there, and the system says so
 }
 
 /** Removes what a killed `writeDurably` left in a folder. */

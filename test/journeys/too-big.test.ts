@@ -21,9 +21,9 @@ it.each<[string, string[], RegExp]>([
   ["a very deep model", ["--layers", "1000", "--width", "4096"], /parameters × 4 bytes × 4 .*; choose fewer --layers/],
   ["a long context", ["--context", "1000000", "--batch", "1"], /GiB for the activations of a batch of 1, but .* GiB are free; .*--context/],
   ["a big batch", ["--batch", "100000"], /GiB for the activations of a batch of 100,?000, but .* GiB are free; .*--batch/],
-])("refuses %s", { timeout: 30_000 }, async (_, flags, arithmetic) => {
+])("refuses %s", { timeout: 240_000 }, async (_, flags, arithmetic) => {
   const running = place.start("train", "a.txt", ...flags, "--out", "run");
-  const patience = setTimeout(() => running.signal("SIGKILL"), 15_000);
+  const patience = setTimeout(() => running.signal("SIGKILL"), 200_000);
   const result = await running.ended;
   clearTimeout(patience);
   expectRefusal(result, 1, arithmetic);
