@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import type { Ids } from "./ids.ts";
 
@@ -34,6 +35,7 @@ export function idsInFile(file: string, width: Width, start = 0, length = statSy
 export class IdsWriter {
   readonly #descriptor: number;
   readonly #width: Width;
+  readonly #hash = createHash("sha256");
   length = 0;
 
   constructor(file: string, vocab: number) {
@@ -44,9 +46,15 @@ export class IdsWriter {
   write(ids: Int32Array): void {
     const narrow = kinds[this.#width].from(ids);
     const bytes = new Uint8Array(narrow.buffer, 0, narrow.byteLength);
+    this.#hash.update(bytes);
     let done = 0;
     while (done < bytes.length) done += writeSync(this.#descriptor, bytes, done);
     this.length += ids.length;
+  }
+
+  /** SHA-256 of all that was written; asked for once. */
+  digest(): string {
+    return this.#hash.digest("hex");
   }
 
   /** Down to the disk: a file that is there by its name is there in full. */

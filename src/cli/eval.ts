@@ -1,9 +1,9 @@
 import { Command, Option } from "commander";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
 import { givenData, ownData } from "../evaluation/held-out.ts";
+import { cacheFolder } from "../runs/cache.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
 import type { Columns } from "../text/examples.ts";
-import { cacheFolder } from "./cache.ts";
 import { addFlags, columnFlags, typed } from "./flags.ts";
 import { wholeNumber } from "./values.ts";
 

@@ -25,8 +25,10 @@ export function asFlags(error: unknown, typed: Readonly<Record<string, unknown>>
 /** A flag that other models have, or that takes something away that this one does not have. */
 function meaningless(complaint: string, flag: Option): string | undefined {
   const [, model, others] = /^not a setting of model (\S+), but of (.*)$/.exec(complaint) ?? [];
-  if (model !== undefined) return ` has no meaning for --model ${model}; it is for --model ${others.replaceAll(", ", " and --model ")}`;
-  return flag.negate ? " has no meaning for this model; it is for --model rnn" : undefined;
+  if (model !== undefined) return ` has no meaning for --model ${model}; it is for --model ${others.replaceAll(", ", " or --model ")}`;
+  return flag.negate || complaint.startsWith("Invalid input")
+    ? ` has no meaning for this model${flag.negate ? "; it is for --model rnn" : ""}`
+    : undefined;
 }
 
 /** "keySize" becomes "--key-size", and so on, where they stand as words. */

@@ -1,6 +1,8 @@
+const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /**
  * Ctrl-C: the first asks for a save and a stop, the second ends at once. Before there is anything to save, the first one ends too.
- * A request to terminate (SIGTERM) counts the same.
+ * A request to terminate (SIGTERM) and a terminal that is gone (SIGHUP) count the same.
  */
 export class Interrupt {
   asked = false;
@@ -10,8 +12,7 @@ export class Interrupt {
 
   constructor(say: (sentence: string) => void) {
     this.#say = say;
-    process.on("SIGINT", this.#handle);
-    process.on("SIGTERM", this.#handle);
+    for (const signal of signals) process.on(signal, this.#handle);
   }
 
   #received(): void {
@@ -21,7 +22,6 @@ export class Interrupt {
   }
 
   release(): void {
-    process.off("SIGINT", this.#handle);
-    process.off("SIGTERM", this.#handle);
+    for (const signal of signals) process.off(signal, this.#handle);
   }
 }

@@ -34,6 +34,9 @@ function throwInsteadOfExit(command: Command): void {
   for (const part of command.commands) throwInsteadOfExit(part);
 }
 
+// Whoever listened may have gone (a closed terminal, `| head`); the work goes on without them.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+
 throwInsteadOfExit(program);
 try {
   await program.parseAsync();

@@ -4,12 +4,12 @@ import { ConfigError } from "../base/errors.ts";
 import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";
+import { cacheFolder } from "../runs/cache.ts";
 import type { DataSource, Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, refuseChanges } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train.ts";
-import { cacheFolder } from "./cache.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedNames } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
@@ -92,6 +92,8 @@ export function settingsOf(files: readonly string[], options: Options, command: 
   if (files.length > 0 && options.recipe !== undefined)
     throw new ConfigError(`a recipe has its own data, so ${files[0]} and --recipe ${options.recipe} cannot go together`);
   if (files.length === 0) return recipeSettings(options, wanted, flags, command);
+  if (options.valid !== undefined && options.validFraction !== undefined)
+    throw new ConfigError("--valid brings its own validation data, so --valid-fraction has no meaning beside it");
   if (options.full) throw new ConfigError("--full is for recipes");
   return {
     task: options.task,

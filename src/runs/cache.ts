@@ -1,8 +1,12 @@
 import { readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** Tokenised texts are a convenience: when they take more than this, the ones that were not used for the longest time go. */
 const mostBytes = 20e9;
+
+/** Where tokenised text is kept between runs, unless it is said otherwise. */
+export const cacheFolder = (): string => join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "qkv");
 
 /** Marks an entry as used now. */
 export function touch(file: string, now: Date): void {

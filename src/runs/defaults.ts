@@ -75,7 +75,7 @@ export function trainingDefaults(
   { width, threads }: { width: number; threads: number },
 ): TrainingConfig {
   const steps = given.steps ?? byTask[task].steps;
-  const warmup = given.warmup ?? Math.min(100, Math.floor(steps / 10));
+  const warmup = given.warmup ?? Math.min(100, Math.ceil(steps / 10));
   const paper = 1 / Math.sqrt(width * Math.max(1, warmup)); // the highest rate of Vaswani et al.
   const wide = Math.min(1, 128 / width); // wider models want smaller rates
   const lr = given.lr ?? (given.schedule === "noam" ? paper : wide * byTask[task].lr);

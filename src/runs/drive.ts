@@ -81,6 +81,8 @@ export async function* drive(
   if (!latest) initialise(layout, chance(seed), optimizer.weights);
   for (const sentence of warnings) yield { kind: "warning", sentence };
   const log = new Log(paths(folder).log, position.logBytes);
+  if (log.lost)
+    yield { kind: "warning", sentence: `${paths(folder).log} has lost lines since the last checkpoint; the new ones follow what is left` };
   const saver = new Saver({ folder, optimizer, checkpoints, log, validates: material.validation !== undefined, keep: training.keep });
   if (latest) saver.repairModel(position.progress);
   yield {
@@ -167,10 +169,11 @@ function explained(error: unknown, folder: string, log: Log, checkpoints: Checkp
   if (error instanceof NonFiniteError) {
     log.append({ step: Number(/^at step (\d+)/.exec(error.message)?.[1]), error: error.message });
     log.flush();
-    const saved = checkpoints.list().length > 0 ? "the last checkpoint is good" : "there is no checkpoint yet";
-    return new NonFiniteError(`${error.message}; ${saved}. A smaller --lr, or --clip, usually helps`, { cause: error });
+    const last = checkpoints.list().at(-1);
+    const saved = last === undefined ? "there is no checkpoint yet" : `the checkpoint of step ${last} is whole, but would come to the same`;
+    return new NonFiniteError(`${error.message}; ${saved}: train a new run with a smaller --lr, or with --clip`, { cause: error });
   }
-  const goOn = `go on from the last checkpoint with: qkv train --resume ${folder}`;
+  const goOn = `${checkpoints.list().length > 0 ? "go on from the last checkpoint" : "then go on"} with: qkv train --resume ${folder}`;
   return error instanceof RunError ? new RunError(`${error.message}; ${goOn}`, { cause: error }) : error;
 }
 

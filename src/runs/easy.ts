@@ -1,7 +1,7 @@
-import { homedir } from "node:os";
 import { basename, extname, join, resolve } from "node:path";
 import type { ModelName } from "../models/any.ts";
 import type { Columns, Task } from "../text/examples.ts";
+import { cacheFolder } from "./cache.ts";
 import type { TrainingConfig } from "./config.ts";
 import type { RunEvent, TrainResult } from "./drive.ts";
 import { type OpenRun, openRun } from "./folder.ts";
@@ -43,7 +43,7 @@ export async function train(
   const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
   const folder = out ?? ((found: Task) => join("runs", `${basename(all[0], extname(all[0]))}-${found}`));
   const clock = () => performance.now() / 1000;
-  const events = trainRun(folder, asked, { overwrite, clock, cache: cache ?? join(homedir(), ".cache", "qkv") });
+  const events = trainRun(folder, asked, { overwrite, clock, cache: cache ?? cacheFolder() });
   for (;;) {
     const { done, value } = await events.next();
     if (done) return { ...openRun(value.run), result: value };

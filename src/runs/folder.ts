@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { FormatError, RunError } from "../base/errors.ts";
 import { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
@@ -14,8 +14,8 @@ import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
-/** What a run has and nothing else is likely to have. */
-const runOnly = ["model.safetensors", "log.jsonl", "checkpoints"];
+/** What a run has, beside its config. */
+const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -54,7 +54,7 @@ export function clearRun(folder: string, overwrite: boolean): void {
     );
   try {
     rmSync(paths(folder).config, { force: true }); // first, so that half a run is never taken for one
-    for (const name of [...runOnly, "tokenizer.json"]) rmSync(join(folder, name), { recursive: true, force: true });
+    for (const name of runOnly) rmSync(join(folder, name), { recursive: true, force: true });
     removeTemporaries(folder);
   } catch (error) {
     throw diskError(error, folder, "make the run folder");
@@ -74,19 +74,28 @@ function refuseForeign(file: string): void {
     throw new RunError(`${file} is not that of a run, so --overwrite leaves it alone; choose another --out`);
 }
 
+/** The locks that this process holds. */
+const held = new Set<string>();
+
 /** Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing. */
 export function lockRun(folder: string): () => void {
-  const { lock } = paths(folder);
+  const lock = resolve(paths(folder).lock);
+  if (held.has(lock)) throw new RunError(`this process is training in ${folder} already; wait for it, or choose another folder`);
   const mine = `${lock}.${process.pid}`;
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
       writeFileSync(mine, `${process.pid}`);
       linkSync(mine, lock); // all at once: a lock is never there without its owner's number
-      return () => rmSync(lock, { force: true });
+      held.add(lock);
+      return () => {
+        held.delete(lock);
+        if (readLock(lock) === `${process.pid}`) rmSync(lock, { force: true });
+      };
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw diskError(error, folder, "write into");
       const owner = Number(readLock(lock));
       if (owner !== process.pid && isAlive(owner))
+        // our own number without our holding it was left by one of the same number
         throw new RunError(
           `process ${owner} is training in ${folder} at this moment; wait for it or stop it (if there is none, remove ${lock})`,
         );

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, ftruncateSync, openSync, statSync, writeSync } from "node:fs";
 import { diskError } from "../training/disk.ts";
 
 const bufferedCharacters = 16_384;
@@ -7,15 +7,19 @@ const bufferedCharacters = 16_384;
 export class Log {
   readonly #file: string;
   readonly #descriptor: number;
+  /** Whether lines that should be there are not. */
+  readonly lost: boolean;
   #bytes: number;
   #waiting = "";
 
   constructor(file: string, bytes: number) {
     this.#file = file;
-    this.#bytes = bytes;
     try {
-      this.#descriptor = openSync(file, bytes > 0 ? "r+" : "w");
-      ftruncateSync(this.#descriptor, bytes);
+      const found = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+      this.#bytes = Math.min(bytes, found);
+      this.lost = found < bytes;
+      this.#descriptor = openSync(file, this.#bytes > 0 ? "r+" : "w");
+      ftruncateSync(this.#descriptor, this.#bytes);
     } catch (error) {
       throw diskError(error, file, "open");
     }

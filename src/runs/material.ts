@@ -59,15 +59,20 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
   const shapes = takesAnyLength(model) ? "any" : "few";
   const [shorter, held] = [cut(train, context), cut(spread(valid, affordable(valid, layout)), context)];
   const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
-  const long = shorter.count;
   return {
     batches,
     ...(held.examples.length > 0 && { validation: () => scoringBatches(held.examples, layout, { batch, shapes }) }),
     padding: batches.padding,
-    warnings: long > 0 ? [`${long} of ${train.length} training examples are longer than the context of ${context} tokens and are cut`] : [],
+    warnings: [
+      ...cutWarning("training", shorter.count, train.length, context),
+      ...cutWarning("validation", held.count, held.examples.length, context),
+    ],
     close() {},
   };
 }
+
+const cutWarning = (part: string, count: number, all: number, context: number): string[] =>
+  count > 0 ? [`${count} of ${all} ${part} examples are longer than the context of ${context} tokens and are cut`] : [];
 
 /** How many examples of the usual length there are in the tokens that may be scored. */
 function affordable<E>(examples: readonly E[], layout: Layout<E>): number {

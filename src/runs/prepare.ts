@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
-import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss, modelNames } from "../models/any.ts";
+import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example } from "../text/examples.ts";
 import { unreadable } from "../text/files.ts";
@@ -127,5 +127,3 @@ async function* texts(raw: Raw): AsyncGenerator<string> {
   if (raw.kind === "text") for (const part of raw.train) yield* wholePieces(readPart(part));
   else for (const example of raw.train) yield* "source" in example ? [example.source, example.target] : [example.text];
 }
-
-export const isModelName = (name: string): name is ModelName => (modelNames as readonly string[]).includes(name);

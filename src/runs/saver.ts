@@ -1,4 +1,4 @@
-import { FormatError } from "../base/errors.ts";
+import { FormatError, NonFiniteError } from "../base/errors.ts";
 import type { Checkpoints } from "../training/checkpoints.ts";
 import { writeDurably } from "../training/disk.ts";
 import type { Progress } from "../training/fit.ts";
@@ -34,6 +34,8 @@ export class Saver {
 
   save(progress: Progress): void {
     const { optimizer, checkpoints, log, keep } = this.#parts;
+    if (!optimizer.weights.data.every(Number.isFinite))
+      throw new NonFiniteError(`at step ${optimizer.steps}: the weights are not finite any more`);
     checkpoints.save(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
     if (this.#isBest(progress)) this.#writeModel(progress);
     checkpoints.prune(keep);

@@ -6,7 +6,7 @@ import type { Ids } from "../batches/ids.ts";
 import { IdsWriter, idsInFile, idWidth } from "../batches/ids-file.ts";
 import { lastCut } from "../tokens/cut.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { diskError, makeFolders, removeQuietly, writeDurably } from "../training/disk.ts";
+import { diskError, makeFolders, readPieces, removeQuietly, writeDurably } from "../training/disk.ts";
 import { prune, touch } from "./cache.ts";
 import { readPart, type TextPart } from "./texts.ts";
 
@@ -36,13 +36,13 @@ export async function tokenise(
 ): Promise<TokenisedText> {
   const stretches = parts.map(({ begin, end }) => [begin, end]);
   const key = createHash("sha256")
-    .update(JSON.stringify([1, textHash, stretches, tokenizerHash]))
+    .update(JSON.stringify([2, textHash, stretches, tokenizerHash]))
     .digest("hex")
     .slice(0, 32);
   const [file, facts] = [join(cache, `${key}.ids`), join(cache, `${key}.json`)];
   const known = readFacts(facts);
   if (known) {
-    const ids = openIfWhole(file, tokenizer.size, known.tokens);
+    const ids = openIfWhole(file, tokenizer.size, known);
     if (ids) {
       touch(file, new Date());
       return { ids, unknown: known.unknown };
@@ -63,7 +63,14 @@ export async function tokenise(
   }
 }
 
-function readFacts(file: string): { tokens: number; unknown: number } | undefined {
+interface Facts {
+  readonly tokens: number;
+  readonly unknown: number;
+  /** Of the file of ids. */
+  readonly sha256: string;
+}
+
+function readFacts(file: string): Facts | undefined {
   try {
     const facts = JSON.parse(readFileSync(file, "utf8"));
     return Number.isSafeInteger(facts?.tokens) && Number.isSafeInteger(facts?.unknown) ? facts : undefined;
@@ -72,18 +79,19 @@ function readFacts(file: string): { tokens: number; unknown: number } | undefine
   }
 }
 
-function openIfWhole(file: string, vocab: number, tokens: number): (Ids & { close(): void }) | undefined {
+/** A file that is not what was written, whatever became of it, is made again. */
+function openIfWhole(file: string, vocab: number, { tokens, sha256 }: Facts): (Ids & { close(): void }) | undefined {
   try {
-    const ids = idsInFile(file, idWidth(vocab));
-    if (ids.length === tokens) return ids;
-    ids.close();
+    const hash = createHash("sha256");
+    readPieces(file, (piece) => hash.update(piece));
+    if (hash.digest("hex") !== sha256) return undefined;
+    return idsInFile(file, idWidth(vocab), 0, tokens);
   } catch {
-    // gone, or not ours to read
+    return undefined; // gone, or not ours to read
   }
-  return undefined;
 }
 
-async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: string): Promise<{ tokens: number; unknown: number }> {
+async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: string): Promise<Facts> {
   const writer = new IdsWriter(file, tokenizer.size);
   const seam = separator(tokenizer);
   let unknown = 0;
@@ -97,7 +105,7 @@ async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: str
       if (i > 0 && seam !== undefined) writer.write(Int32Array.of(seam));
       for await (const piece of wholePieces(readPart(part))) put(piece);
     }
-    return { tokens: writer.length, unknown };
+    return { tokens: writer.length, unknown, sha256: writer.digest() };
   } finally {
     writer.close();
   }

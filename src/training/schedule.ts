@@ -15,12 +15,12 @@ export interface ScheduleOptions {
 }
 
 /**
- * The learning rate of a step (counted from 1). Every schedule rises linearly to `lr` and then stays (constant), falls to `minLr` at the
- * last step (linear, cosine), or falls with 1/√step (noam, Vaswani et al. 2017, whose own highest rate is (width · warmup)^−½).
+ * The learning rate of a step (counted from 1). Every schedule rises linearly to `lr` and then stays (constant), falls to `minLr` after
+ * the last step (linear, cosine), or falls with 1/√step (noam, Vaswani et al. 2017, whose own highest rate is (width · warmup)^−½).
  */
 export function learningRate(step: number, { schedule, lr, minLr, warmup, steps }: ScheduleOptions): number {
   if (step <= warmup) return (lr * step) / warmup;
-  const left = steps > warmup ? Math.max(0, (steps - step) / (steps - warmup)) : 0;
+  const left = steps > warmup ? Math.max(0, (steps + 1 - step) / (steps - warmup)) : 0; // the last step still moves the weights
   switch (schedule) {
     case "constant":
       return lr;

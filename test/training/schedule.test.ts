@@ -12,16 +12,17 @@ describe("the learning rate", () => {
   });
 
   it("then stays, falls in a line, falls like a cosine, or with the root of the step", () => {
-    expect(at(60, { schedule: "constant" })).toBe(1);
-    expect(at(60, { schedule: "linear" })).toBeCloseTo(0.55, 12);
-    expect(at(60, { schedule: "cosine" })).toBeCloseTo(0.55, 12);
-    expect(at(35, { schedule: "cosine" })).toBeCloseTo(0.1 + 0.45 * (1 + Math.SQRT1_2), 12);
+    expect(at(61, { schedule: "constant" })).toBe(1);
+    expect(at(61, { schedule: "linear" })).toBeCloseTo(0.55, 12);
+    expect(at(61, { schedule: "cosine" })).toBeCloseTo(0.55, 12);
+    expect(at(36, { schedule: "cosine" })).toBeCloseTo(0.1 + 0.45 * (1 + Math.SQRT1_2), 12);
     expect(at(40, { schedule: "noam" })).toBeCloseTo(0.5, 12);
   });
 
-  it("ends at the lowest for linear and cosine", () => {
-    expect(at(110, { schedule: "linear" })).toBeCloseTo(0.1, 12);
-    expect(at(110, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
+  it("comes to the lowest after the last step for linear and cosine, so that the last step still counts", () => {
+    expect(at(110, { schedule: "linear", minLr: 0 })).toBeCloseTo(0.01, 12);
+    expect(at(111, { schedule: "linear" })).toBeCloseTo(0.1, 12);
+    expect(at(111, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
     expect(at(500, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
   });
 
@@ -34,7 +35,7 @@ describe("the learning rate", () => {
   });
 
   it("needs no warm-up", () => {
-    expect(at(1, { warmup: 0, schedule: "linear", steps: 1 })).toBeCloseTo(0.1, 12);
+    expect(at(1, { warmup: 0, schedule: "linear", steps: 1 })).toBe(1);
     expect(at(1, { warmup: 0, schedule: "noam" })).toBe(1);
   });
 });
