@@ -40,6 +40,10 @@ describe("a tokenised text", () => {
     expect(statSync(join(folder, "again", name)).ino).toBe(made);
     truncateSync(join(folder, "again", name), 100);
     expect((await idsOf("char", "again")).ids).toEqual(first.ids);
+    const bytes = readFileSync(join(folder, "again", name));
+    bytes[50] ^= 1;
+    writeFileSync(join(folder, "again", name), bytes);
+    expect((await idsOf("char", "again")).ids).toEqual(first.ids);
   });
 });
 
