@@ -52,7 +52,7 @@ function report({ run, task, model, labels, parameters, parts: places, tokenizer
   const lines: [string, string][] = [
     ["run", run],
     ["task", labels ? `${task}, ${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}` : task],
-    ["model", settings(model)],
+    ["model", settings(model).replace(/^model /, "")],
     ["parameters", `${parameters.toLocaleString("en")}`],
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     ["tokenizer", `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries`],
