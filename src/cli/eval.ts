@@ -3,8 +3,7 @@ import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/eva
 import { givenData, ownData } from "../evaluation/held-out.ts";
 import { cacheFolder } from "../runs/cache.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
-import type { Columns } from "../text/examples.ts";
-import { addFlags, columnFlags, typed } from "./flags.ts";
+import { addFlags, columnFlags, typedColumns } from "./flags.ts";
 import { wholeNumber } from "./values.ts";
 
 interface Options {
@@ -27,10 +26,7 @@ export const evalCommand = addFlags(
   const run = openRun(folder);
   const { weights } = readWeights(run);
   const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-  const columns = Object.fromEntries(
-    Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]),
-  ) as Columns;
-  const data = files.length > 0 ? await givenData(run.config, files, columns) : await ownData(run.config, warn);
+  const data = files.length > 0 ? await givenData(run.config, files, typedColumns(command)) : await ownData(run.config, warn);
   const options: EvaluateOptions = { cache: cacheFolder(), threads: threads ?? run.config.training.threads, warn };
   const measures = await evaluate(run, weights, data, options);
   const result = { ...measures, seconds: (performance.now() - begin) / 1000 };

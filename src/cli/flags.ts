@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import { modelNames } from "../models/any.ts";
+import type { Columns } from "../text/examples.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
 import { countFromZero, positive, share, wholeNumber } from "./values.ts";
@@ -84,6 +85,10 @@ export function typed(command: Command, flags: readonly Option[]): Record<string
   const { ffn, ...rest } = Object.fromEntries(values);
   return ffn === undefined ? rest : { hidden: ffn, ...rest };
 }
+
+/** The names of columns that were typed. */
+export const typedColumns = (command: Command): Columns =>
+  Object.fromEntries(Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]));
 
 /** The flags of these that were typed, as they are written. */
 export const typedNames = (command: Command, flags: readonly Option[]): string[] =>

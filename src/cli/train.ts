@@ -1,17 +1,17 @@
-import { basename, extname, join, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";
 import { cacheFolder } from "../runs/cache.ts";
-import type { DataSource, Task, TrainingConfig } from "../runs/config.ts";
+import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
+import { filesSource } from "../runs/raw.ts";
 import { type Changes, refuseChanges } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train.ts";
 import { asFlags } from "./flag-errors.ts";
-import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedNames } from "./flags.ts";
+import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedNames } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
 import { duration, Progress } from "./terminal.ts";
 import { share, wholeNumber } from "./values.ts";
@@ -23,13 +23,19 @@ const dataFlags: readonly Option[] = [
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
   new Option("--tokenizer <kind>", "char, byte, word, bpe, wordpiece, unigram, or a tokenizer.json"),
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
+];
+
+const splitFlags: readonly Option[] = [
   new Option("--valid <file>", "validation data"),
   new Option("--valid-fraction <share>", "share of the data to validate with, where there is no --valid (default 0.1)").argParser(share),
 ];
 
-const runFlags: readonly Option[] = [
+const placeFlags: readonly Option[] = [
   new Option("--out <run>", "the run folder (default runs/<name>-<task>)"),
   new Option("--overwrite", "replace the run that is in the folder"),
+];
+
+const runFlags: readonly Option[] = [
   new Option("--resume <run>", "go on exactly where a run stopped"),
   new Option("--quiet", "no progress"),
   new Option("--json", "print one line of JSON and nothing else"),
@@ -57,8 +63,10 @@ export const train = addFlags(
       "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label (classify), text,tags (tag) or source,target (translate)",
     )
     .argument("[data...]", "files to train on; without any, a recipe"),
+  placeFlags,
   runFlags,
   dataFlags,
+  splitFlags,
   columnFlags,
   modelFlags,
   trainingFlags,
@@ -73,20 +81,19 @@ export const train = addFlags(
 
 function newRun(files: readonly string[], options: Options, command: Command) {
   const settings = settingsOf(files, options, command);
-  const folder = options.out ?? ((task: Task) => join("runs", `${nameOf(files, settings.source)}-${task}`));
-  return (host: TrainOptions) => trainRun(folder, settings, { ...host, overwrite: options.overwrite });
+  return (host: TrainOptions) => trainRun(options.out, settings, { ...host, overwrite: options.overwrite });
 }
 
 function resumed(folder: string, files: readonly string[], command: Command) {
   const changeable = new Set(["steps", "eval-every", "save-every", "patience"]);
-  const fixed = [...dataFlags, ...columnFlags, ...modelFlags, ...trainingFlags, ...runFlags.slice(0, 2)];
+  const fixed = [...placeFlags, ...dataFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
   refuseChanges(typedNames(command, fixed).filter((name) => !changeable.has(name)));
   if (files.length > 0) throw new ConfigError(`a run goes on with its own data, so ${files[0]} cannot be given together with --resume`);
   return (host: TrainOptions) => resumeRun(folder, typed(command, trainingFlags) as Changes, host);
 }
 
 /** What was asked for: the flags, over the recipe or the preset, over the defaults. */
-export function settingsOf(files: readonly string[], options: Options, command: Command): RunSettings {
+function settingsOf(files: readonly string[], options: Options, command: Command): RunSettings {
   const flags = typed(command, modelFlags);
   const wanted = options.preset === undefined ? {} : withoutVocab(preset(options.preset));
   if (files.length > 0 && options.recipe !== undefined)
@@ -97,7 +104,7 @@ export function settingsOf(files: readonly string[], options: Options, command: 
   if (options.full) throw new ConfigError("--full is for recipes");
   return {
     task: options.task,
-    source: filesSource(files, options, command),
+    source: filesSource(files, { ...options, columns: typedColumns(command) }),
     tokenizer: options.tokenizer,
     vocab: options.vocab,
     model: { ...wanted, ...flags },
@@ -107,19 +114,6 @@ export function settingsOf(files: readonly string[], options: Options, command: 
 
 const withoutVocab = ({ model, config: { vocab: _, ...sizes } }: ReturnType<typeof preset>) => ({ ...sizes, model: model as ModelName });
 
-function filesSource(files: readonly string[], { valid, validFraction = 0.1 }: Options, command: Command): DataSource {
-  const columns = Object.fromEntries(
-    Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]),
-  );
-  return {
-    kind: "files",
-    files: files.map((file) => resolve(file)),
-    ...(valid !== undefined && { valid: resolve(valid) }),
-    validFraction,
-    ...(Object.keys(columns).length > 0 && { columns }),
-  };
-}
-
 function recipeSettings(
   options: Options,
   wanted: Readonly<Record<string, unknown>>,
@@ -128,7 +122,7 @@ function recipeSettings(
 ): RunSettings {
   const { name, settings } = recipe(options.recipe ?? "book");
   const own = settings(options.full ?? false);
-  for (const flag of typedNames(command, [...columnFlags, ...dataFlags.slice(-2)]))
+  for (const flag of typedNames(command, [...columnFlags, ...splitFlags]))
     throw new ConfigError(`the recipe ${name} has its own data, so --${flag} has no meaning for it`);
   return {
     task: options.task,
@@ -139,9 +133,6 @@ function recipeSettings(
     training: { ...own.training, ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
   };
 }
-
-const nameOf = (files: readonly string[], source: DataSource): string =>
-  source.kind === "recipe" ? source.name : basename(files[0], extname(files[0])).replace(/[^\w.-]+/g, "-") || "data";
 
 /** Runs, shows, and prints the result. */
 async function followed(start: (host: TrainOptions) => AsyncGenerator<RunEvent, TrainResult>, { quiet, json }: Options): Promise<void> {

@@ -9,7 +9,7 @@ import { classification } from "../metrics/classification.ts";
 import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
-import { modelLoss, takesAnyLength } from "../models/any.ts";
+import { modelLoss } from "../models/any.ts";
 import { encoding } from "../runs/encoded.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import { scoringRows } from "../runs/material.ts";
@@ -102,11 +102,10 @@ async function evaluateLabels(
   const whole = encode(examples);
   warnUnknown(countUnknown(whole, run.tokenizer), options);
   const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | TaggedIds)[];
-  const shapes = takesAnyLength(model) ? "any" : "few";
   const scoring = compile(modelLoss(model, { training: false }), { outputs: ["scores"], threads: options.threads, symbols: "open" });
   const [truth, predicted]: [number[], number[]] = [[], []];
   try {
-    for (const { feeds } of scoringBatches(encoded, layout, { batch: rowsAtOnce, shapes })) {
+    for (const { feeds } of scoringBatches(encoded, layout, { batch: rowsAtOnce, shapes: "any" })) {
       const { scores } = await scoring.run(feeds, { weights });
       for (const [at, target] of (feeds.targets.data as Int32Array).entries()) {
         if (target < 0) continue;

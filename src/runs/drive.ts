@@ -127,9 +127,7 @@ export async function* drive(
       }
       if (report.kind === "validation") {
         validationSeconds += report.seconds;
-        progress = report.improved
-          ? { bestLoss: report.loss, bestStep: report.step, waited: 0 }
-          : { ...progress, waited: progress.waited + 1 };
+        progress = report.progress;
       }
       yield report;
       const validates = report.kind === "step" && scorer && (report.step % training.evalEvery === 0 || report.step === steps);

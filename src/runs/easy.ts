@@ -1,4 +1,3 @@
-import { basename, extname, join, resolve } from "node:path";
 import type { ModelName } from "../models/any.ts";
 import type { Columns, Task } from "../text/examples.ts";
 import { cacheFolder } from "./cache.ts";
@@ -6,6 +5,7 @@ import type { TrainingConfig } from "./config.ts";
 import type { RunEvent, TrainResult } from "./drive.ts";
 import { type OpenRun, openRun } from "./folder.ts";
 import type { RunSettings } from "./prepare.ts";
+import { filesSource } from "./raw.ts";
 import { trainRun } from "./train.ts";
 
 export interface TrainSettings extends Partial<TrainingConfig> {
@@ -31,19 +31,11 @@ export async function train(
   files: string | readonly string[],
   settings: TrainSettings = {},
 ): Promise<OpenRun & { readonly result: TrainResult }> {
-  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction = 0.1, columns, cache, listen, ...training } = settings;
-  const all = typeof files === "string" ? [files] : files;
-  const source = {
-    kind: "files" as const,
-    files: all.map((file) => resolve(file)),
-    validFraction,
-    ...(valid !== undefined && { valid: resolve(valid) }),
-    ...(columns && { columns }),
-  };
+  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, listen, ...training } = settings;
+  const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
   const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
-  const folder = out ?? ((found: Task) => join("runs", `${basename(all[0], extname(all[0]))}-${found}`));
   const clock = () => performance.now() / 1000;
-  const events = trainRun(folder, asked, { overwrite, clock, cache: cache ?? cacheFolder() });
+  const events = trainRun(out, asked, { overwrite, clock, cache: cache ?? cacheFolder() });
   for (;;) {
     const { done, value } = await events.next();
     if (done) return { ...openRun(value.run), result: value };

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, extname, join, resolve } from "node:path";
 import { FormatError, RunError } from "../base/errors.ts";
 import { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
@@ -10,7 +10,7 @@ import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../training/disk.ts";
 import { loadParameters } from "../weights/load.ts";
 import { readSafetensors } from "../weights/safetensors.ts";
-import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
+import { type DataSource, parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
@@ -26,7 +26,13 @@ export const paths = (folder: string) => ({
   lock: join(folder, "lock"),
 });
 
-export const isRun = (folder: string): boolean => existsSync(paths(folder).config);
+/** Where a run goes when nothing else is said: runs/<name>-<task>. */
+export function usualFolder(source: DataSource, task: Task): string {
+  const name = source.kind === "recipe" ? source.name : basename(source.files[0], extname(source.files[0])).replace(/[^\w.-]+/g, "-");
+  return join("runs", `${name || "data"}-${task}`);
+}
+
+const isRun = (folder: string): boolean => existsSync(paths(folder).config);
 
 export function refuseExisting(folder: string): void {
   if (isRun(folder))

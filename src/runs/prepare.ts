@@ -34,7 +34,6 @@ export interface Prepared {
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
   readonly encoded: Encoded;
-  readonly parameters: number;
   readonly warnings: readonly string[];
 }
 
@@ -56,8 +55,7 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
   const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, context });
   const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }));
-  const parameters = parametersOf(modelLoss(model)).total;
-  refuseTooBig(parameters, model, training, freeMemory());
+  refuseTooBig(parametersOf(modelLoss(model)).total, model, training, freeMemory());
   const config: RunConfig = {
     format: 1,
     task,
@@ -68,7 +66,7 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
     training,
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
-  return { config, tokenizer, encoded, parameters, warnings: [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...none] };
+  return { config, tokenizer, encoded, warnings: [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...none] };
 }
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");

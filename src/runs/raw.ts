@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { DataError } from "../base/errors.ts";
 import { recipe } from "../recipes/index.ts";
-import type { Example, ExampleTask, Task } from "../text/examples.ts";
+import type { Columns, Example, ExampleTask, Task } from "../text/examples.ts";
 import { formatOf, readExamples } from "../text/files.ts";
 import { inputOf, splitByHash, withoutDuplicates } from "../text/split.ts";
 import type { DataSource } from "./config.ts";
@@ -65,6 +66,21 @@ async function loadRecipe(name: string, full: boolean): Promise<Raw> {
 }
 
 type Files = Extract<DataSource, { kind: "files" }>;
+
+export interface FileOptions {
+  readonly valid?: string;
+  readonly validFraction?: number;
+  readonly columns?: Columns;
+}
+
+/** Files as a source of data; their places are kept in full, so that a run can go on from another folder. */
+export const filesSource = (files: readonly string[], { valid, validFraction = 0.1, columns = {} }: FileOptions): Files => ({
+  kind: "files",
+  files: files.map((file) => resolve(file)),
+  ...(valid !== undefined && { valid: resolve(valid) }),
+  validFraction,
+  ...(Object.keys(columns).length > 0 && { columns }),
+});
 
 async function loadTexts({ files, valid, validFraction }: Files): Promise<RawText> {
   const inspected = await inspectTexts(files);

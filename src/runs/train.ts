@@ -1,21 +1,21 @@
 import { DataError } from "../base/errors.ts";
-import type { DataSource, Task } from "./config.ts";
+import type { DataSource } from "./config.ts";
 import { drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
-import { clearRun, lockRun, makeFolder, openRun, refuseExisting, writeRun } from "./folder.ts";
+import { clearRun, lockRun, makeFolder, openRun, refuseExisting, usualFolder, writeRun } from "./folder.ts";
 import { type Material, materialOf } from "./material.ts";
 import { prepare, type RunSettings } from "./prepare.ts";
 import { type Changes, reopen } from "./resume.ts";
 
-/** Trains a new run into a folder; its name may depend on the task that the data turns out to be for. */
+/** Trains a new run into a folder; without a name for it, the data and the task that it turns out to be for give one. */
 export async function* trainRun(
-  out: string | ((task: Task) => string),
+  out: string | undefined,
   settings: RunSettings,
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
-  if (!overwrite && typeof out === "string") refuseExisting(out); // before hours of reading
+  if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
   const { config, tokenizer, encoded, warnings } = await prepare(settings, options.cache);
   const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
-  const folder = typeof out === "string" ? out : out(config.task);
+  const folder = out ?? usualFolder(config.data.source, config.task);
   makeFolder(folder);
   const unlock = lockRun(folder);
   try {

@@ -24,6 +24,7 @@ export interface ValidationReport {
   readonly loss: number;
   /** Whether it is the best so far. */
   readonly improved: boolean;
+  readonly progress: Progress;
   readonly seconds: number;
 }
 
@@ -94,7 +95,7 @@ export async function* fit(
       if (!Number.isFinite(found)) throw new NonFiniteError(`at step ${optimizer.steps}: the validation loss is ${found}`);
       const improved = found < progress.bestLoss;
       progress = improved ? { bestLoss: found, bestStep: optimizer.steps, waited: 0 } : { ...progress, waited: progress.waited + 1 };
-      yield { kind: "validation", step: optimizer.steps, loss: found, improved, seconds: clock() - validationBegin };
+      yield { kind: "validation", step: optimizer.steps, loss: found, improved, progress, seconds: clock() - validationBegin };
       if (progress.waited >= patience) yield { kind: "stopped", step: optimizer.steps, waited: progress.waited };
     }
     return progress;

@@ -57,7 +57,15 @@ function shown(isTTY: boolean): string {
   for (const [i, loss] of [3, 2, 1.5, 1].entries()) {
     now += 1;
     progress.show(step(i + 1, loss));
-    if (i === 1) progress.show({ kind: "validation", step: 2, loss: 2.25, improved: true, seconds: 0.1 });
+    if (i === 1)
+      progress.show({
+        kind: "validation",
+        step: 2,
+        loss: 2.25,
+        improved: true,
+        progress: { bestLoss: 2.25, bestStep: 2, waited: 0 },
+        seconds: 0.1,
+      });
   }
   progress.end();
   return text;
