@@ -42,3 +42,9 @@ it("draws normal numbers with mean 0 and variance 1, and uniform bytes", () => {
   expect(chiSquared).toBeLessThan(340); // 255 degrees of freedom: above this once in several thousand seeds
   expect(new Set(bytes.subarray(0, 8)).size).toBeGreaterThan(4);
 });
+
+it("gives the bytes of the words that it gives one by one, though they are made elsewhere", () => {
+  const source = chance(8).fork("words");
+  const words = new Uint32Array(source.bytes(new Uint8Array(8 * 1001)).buffer);
+  for (let block = 0; block < 1001; block++) expect(words[2 * block]).toBe(source.bits(block));
+});
