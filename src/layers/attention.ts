@@ -4,7 +4,7 @@ import type { Initialiser } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add, mul } from "../ops/arithmetic.ts";
-import { attend } from "../ops/attend.ts";
+import { attend, attendPast } from "../ops/attend.ts";
 import { and, cast, where } from "../ops/compare.ts";
 import { fill } from "../ops/fill.ts";
 import { causalMask, lowest, masked } from "../ops/mask.ts";
@@ -12,9 +12,18 @@ import { concat, slice, split } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
 import { drop } from "./dropout.ts";
-import { crossProjections, type HeadOptions, headSize, type MultiHead, mergeHeads, selfProjections, splitHeads } from "./heads.ts";
+import {
+  type HeadOptions,
+  headSize,
+  type MultiHead,
+  mergeHeads,
+  queries,
+  selfProjections,
+  sourceProjections,
+  splitHeads,
+} from "./heads.ts";
 import { dense } from "./linear.ts";
-import { attentionPositions, type PositionKind } from "./positions.ts";
+import { attentionPositions, type Places, type PositionKind } from "./positions.ts";
 import { type Score, scoresOf } from "./scores.ts";
 
 export interface AttentionConfig {
@@ -31,9 +40,26 @@ export interface AttentionConfig {
   readonly dropout: number;
 }
 
+export interface KeysAndValues {
+  /** [batch, head, key, size] */
+  readonly k: Tensor;
+  readonly v: Tensor;
+}
+
+/** What is kept of the tokens before these: their keys and values, where these tokens stand, and which of [past…, new…] they may see. */
+export interface Past extends KeysAndValues {
+  readonly places: Places;
+  /** bool [batch, 1, query, past + new] */
+  readonly allowed: Tensor;
+}
+
 export interface AttentionInputs {
   /** Where keys and values come from; the queries' own sequence if left out. */
   readonly source?: Tensor;
+  /** Keys and values of a source, computed before. */
+  readonly known?: KeysAndValues;
+  /** Tokens before these, which are seen too. */
+  readonly past?: Past;
   readonly causal?: boolean;
   /** Which keys a query may see: bool, broadcasting to [batch, head, query, key]. */
   readonly allowed?: Tensor;
@@ -49,26 +75,35 @@ interface Parts {
   readonly bias?: Tensor;
   readonly causal: boolean;
   readonly allowed?: Tensor;
+  readonly past?: Past;
 }
 
 /** Multi-head attention: each query mixes the values of the keys it resembles. */
 export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: AttentionInputs = {}): Tensor => {
-  const { source, causal = false, allowed, weight, output } = inputs;
+  const { causal = false, allowed, output, past } = inputs;
   const width = x.shape[2].value as number;
-  const options = headOptions(p, width, config, weight);
-  const [q0, k0, v] =
-    config.attention === "free"
-      ? freeParts(p, x, source, config)
-      : source
-        ? crossProjections(p, x, source, options)
-        : selfProjections(p, x, options);
-  const { rotate = (y: Tensor) => y, bias } = source ? {} : attentionPositions(p, config.positions, q0, { causal });
+  const [q0, k0, v] = projections(p, x, config, inputs);
+  const own = !inputs.source && !inputs.known;
+  const { rotate = (y: Tensor) => y, bias } = own ? attentionPositions(p, config.positions, q0, { causal, places: past?.places }) : {};
   const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
   const k = p.tap("k", rotate(k0)); // [batch, head, key, size]
-  const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", allowed };
+  const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", allowed, past };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
   return config.attention === "free" ? merged : dense(p.at("out"), merged, width, { weight: output });
+});
+
+function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, known, weight }: AttentionInputs): [Tensor, Tensor, Tensor] {
+  const options = headOptions(p, x.shape[2].value as number, config, weight);
+  if (config.attention === "free") return freeParts(p, x, source ?? known?.k, config);
+  if (known) return [queries(p, x, options), known.k, known.v];
+  return source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
+}
+
+/** The keys and values that cross-attention has for a source, to be computed once and used as `known`. */
+export const knownSource = layer((p, source: Tensor, config: AttentionConfig): KeysAndValues => {
+  const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].value as number, config));
+  return { k, v };
 });
 
 function headOptions(
@@ -100,7 +135,8 @@ const isPlain = (p: Scope, { attention: kind, score, mask, dropout }: AttentionC
   !p.isTapped("scores", "pattern");
 
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
-function stepByStep(p: Scope, parts: Parts, { score, attention: kind, mask: place, dropout }: AttentionConfig): Tensor {
+function stepByStep(p: Scope, given: Parts, { score, attention: kind, mask: place, dropout }: AttentionConfig): Tensor {
+  const parts = given.past ? { ...given, ...withPast(given, given.past) } : given;
   const { q, k, v, bias } = parts;
   const raw = scoresOf(p, score, q, k); // [batch, head, query, key]
   const scores = p.tap("scores", bias ? add(raw, bias) : raw);
@@ -117,17 +153,26 @@ function stepByStep(p: Scope, parts: Parts, { score, attention: kind, mask: plac
   return matmul(drop(p.at("pattern"), pattern, dropout), v);
 }
 
+/** Keys and values from before and new ones, put together. */
+const withPast = ({ k, v }: Parts, past: Past) => ({
+  k: concat([past.k, k], 2),
+  v: concat([past.v, v], 2),
+  causal: false, // what is allowed says it
+  allowed: past.allowed,
+});
+
 function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
   const future = causal ? causalMask(q.shape[2], k.shape[2]) : undefined;
   return future && allowed ? and(future, allowed) : (future ?? allowed);
 }
 
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
-function fused({ q, k, v, bias, causal, allowed }: Parts, { score }: AttentionConfig): Tensor {
+function fused({ q, k, v, bias, causal, allowed, past }: Parts, { score }: AttentionConfig): Tensor {
   const scale = score === "scaled" ? (q.shape[3].value as number) ** -0.5 : 1;
+  if (past) return attendPast(q, past, { k, v }, { scale, bias: additive(past.allowed, bias, q) as Tensor });
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;
-  const [queries, keys, values] = [q, k, v].map((x) => split(x, 2, count));
-  const mixed = queries.map((block, i) => {
+  const [blocks, keys, values] = [q, k, v].map((x) => split(x, 2, count));
+  const mixed = blocks.map((block, i) => {
     const seen = (all: readonly Tensor[]) => (count === 1 ? all[0] : concat(all.slice(0, i + 1), 2));
     const own = { q: block, k: seen(keys), v: seen(values), causal, allowed };
     const rows = bias && count > 1 ? blockOf(bias, block.shape[2], i) : bias;

@@ -2,7 +2,7 @@ import type { Initialiser } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
-import { type AttentionConfig, attention } from "./attention.ts";
+import { type AttentionConfig, attention, type KeysAndValues, type Past } from "./attention.ts";
 import { drop } from "./dropout.ts";
 import { type Activation, feedforward } from "./feedforward.ts";
 import { type NormKind, norm } from "./norm.ts";
@@ -20,8 +20,10 @@ export interface BlockConfig extends AttentionConfig {
 export interface BlockInputs {
   readonly causal: boolean;
   readonly allowed?: Tensor;
-  /** The encoder's last layer, for the cross-attention of a decoder, and which of its positions are real. */
-  readonly memory?: { readonly states: Tensor; readonly allowed?: Tensor };
+  /** Tokens before these, when a sequence goes on. */
+  readonly past?: Past;
+  /** The encoder's last layer, for the cross-attention of a decoder, or the keys and values made of it; and which of its positions are real. */
+  readonly memory?: ({ readonly states: Tensor } | { readonly known: KeysAndValues }) & { readonly allowed?: Tensor };
   readonly weight?: Initialiser;
   /** How projections into the residual stream start. */
   readonly output?: Initialiser;
@@ -31,11 +33,12 @@ export interface BlockInputs {
  * Attention, then feed-forward, each around a residual connection: x + f(norm(x)) before (pre), or norm(x + f(x)) after (post).
  * Dropout sits where the paper has it: on each sublayer's output and on the attention pattern.
  */
-export const block = layer((p, x: Tensor, config: BlockConfig, { causal, allowed, memory, weight, output }: BlockInputs): Tensor => {
-  let y = sublayer(p, "1", x, config, (h) => attention(p.at("attention"), h, config, { causal, allowed, weight, output }));
+export const block = layer((p, x: Tensor, config: BlockConfig, { causal, allowed, past, memory, weight, output }: BlockInputs): Tensor => {
+  let y = sublayer(p, "1", x, config, (h) => attention(p.at("attention"), h, config, { causal, allowed, past, weight, output }));
   if (memory) {
-    const { states: source, allowed: real } = memory;
-    y = sublayer(p, "cross", y, config, (h) => attention(p.at("cross"), h, config, { source, allowed: real, weight, output }));
+    const from = "known" in memory ? { known: memory.known } : { source: memory.states };
+    const given = { ...from, allowed: memory.allowed, weight, output };
+    y = sublayer(p, "cross", y, config, (h) => attention(p.at("cross"), h, config, given));
   }
   if (!config.feedforward) return y;
   const { hidden, activation } = config;

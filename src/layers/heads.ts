@@ -57,9 +57,11 @@ export const selfProjections = layer((p, x: Tensor, options: HeadOptions): [Tens
   return [q, k, v];
 });
 
-/** Queries from one sequence, keys and values from another. */
-export const crossProjections = layer((p, x: Tensor, source: Tensor, options: HeadOptions): [Tensor, Tensor, Tensor] => [
-  part(p, "q", x, options.keySize, options),
+/** Cross-attention's queries, from the sequence that asks. */
+export const queries = layer((p, x: Tensor, options: HeadOptions): Tensor => part(p, "q", x, options.keySize, options));
+
+/** Its keys and values, from the sequence that is asked. */
+export const sourceProjections = layer((p, source: Tensor, options: HeadOptions): [Tensor, Tensor] => [
   part(p, "k", source, options.keySize, options),
   part(p, "v", source, options.valueSize, options),
 ]);

@@ -31,14 +31,32 @@ export interface AttentionPositions {
   readonly bias?: Tensor;
 }
 
+/** Where tokens stand that go on after others: each row of a batch after as many as it has seen. */
+export interface Places {
+  /** int32 [batch, time] */
+  readonly at: Tensor;
+  /** How many places before them there is room for, the same in all rows; keys are [past…, new…]. */
+  readonly past: Dim;
+}
+
 /** Tokens that know their place, for the kinds that are added: x + table[position]. Other kinds act in attention and change nothing here. */
-export const positioned = layer((p, x: Tensor, { kind, context, join = "add" }: PositionOptions): Tensor => {
+export const positioned = layer((p, x: Tensor, { kind, context, join = "add" }: PositionOptions, places?: Places): Tensor => {
   const [, time, width] = x.shape;
   if (kind !== "learned" && kind !== "sinusoidal") return x;
-  const table = kind === "learned" ? learnedTable(p.param("table", [context, width], normal(0.02)), time) : sinusoids(time, width, x);
-  if (join === "add") return add(x, table);
-  return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), width);
+  const learned = kind === "learned" ? p.param("table", [context, width], normal(0.02)) : undefined;
+  if (places) return joinedTo(p, x, learned ? embedding(learned, places.at) : sinusoids(floats(places.at, x), width), join);
+  return joinedTo(p, x, learned ? learnedTable(learned, time) : sinusoids(counted(time, x), width), join);
 });
+
+const joinedTo = layer((p, x: Tensor, table: Tensor, join: "add" | "concat"): Tensor => {
+  if (join === "add") return add(x, table);
+  return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), x.shape[2].value as number);
+});
+
+const floats = (x: Tensor, like: Tensor): Tensor => cast(x, like.dtype);
+
+/** 0, 1, 2 … [time] */
+const counted = (time: Dim, like: Tensor): Tensor => floats(iota(time), like);
 
 function learnedTable(table: Tensor, time: Dim): Tensor {
   const [context] = table.shape;
@@ -50,51 +68,63 @@ function learnedTable(table: Tensor, time: Dim): Tensor {
   return slice(table, 0, 0, time); // [time, width]
 }
 
-/** sin and cos of position/10000^(2i/width), side by side: even columns are sines, odd ones cosines. */
-export function sinusoids(time: Dim, width: Dim, like: Tensor): Tensor {
+/** sin and cos of position/10000^(2i/width), side by side: even columns are sines, odd ones cosines. [time] → [time, width]. */
+export function sinusoids(at: Tensor, width: Dim): Tensor {
   const half = width.dividedBy(2)?.value;
   if (half === undefined) throw new GraphError(`sinusoidal positions come in pairs, so the width must be even, not ${width}`);
-  const angles = anglesOf(time, half, like); // [time, width/2]
-  const pair = (f: (x: Tensor) => Tensor) => reshape(f(angles), [time, half, 1]);
-  return reshape(concat([pair(sin), pair(cos)], 2), [time, width]);
+  const angles = anglesOf(at, half); // [time, width/2]
+  const pair = (f: (x: Tensor) => Tensor) => reshape(f(angles), [...at.shape, half, 1]);
+  return reshape(concat([pair(sin), pair(cos)], -1), [...at.shape, width]);
 }
 
-/** position · 10000^(−i/half), [time, half]. */
-function anglesOf(time: Dim, half: number, like: Tensor): Tensor {
+/** position · 10000^(−i/half), [time] → [time, half]. */
+function anglesOf(at: Tensor, half: number): Tensor {
   const frequencies = array(
-    like.dtype,
+    at.dtype,
     Array.from({ length: half }, (_, i) => 10000 ** (-i / half)),
   );
-  return mul(reshape(cast(iota(time), like.dtype), [time, 1]), constant(frequencies));
+  return mul(reshape(at, [...at.shape, 1]), constant(frequencies));
 }
 
 /** What a kind of positions does in the self-attention of one layer. Distances are signed, and absolute for ALiBi in an encoder. */
-export const attentionPositions = layer((p, kind: PositionKind, q: Tensor, { causal }: { causal: boolean }): AttentionPositions => {
-  const [, head, time, size] = q.shape;
-  if (kind === "rotary") {
-    const half = size.dividedBy(2)?.value;
-    if (half === undefined)
-      throw new GraphError(
-        `at ${p.path}: rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or key size`,
-      );
-    const angles = anglesOf(time, half, q);
-    return { rotate: (x) => rotary(x, cos(angles), sin(angles)) };
-  }
-  if (kind === "alibi") return { bias: alibi(distances(time, q), head.value as number) };
-  if (kind === "relative") return { bias: relativeBias(p.param("relative", [buckets, head], normal(0.02)), distances(time, q), causal) };
-  return {};
-});
+export const attentionPositions = layer(
+  (p, kind: PositionKind, q: Tensor, { causal, places }: { causal: boolean; places?: Places }): AttentionPositions => {
+    const [batch, head, time, size] = q.shape;
+    if (kind === "rotary") {
+      const half = size.dividedBy(2)?.value;
+      if (half === undefined)
+        throw new GraphError(
+          `at ${p.path}: rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or key size`,
+        );
+      const angles = anglesOf(places ? reshape(floats(places.at, q), [batch, 1, time]) : counted(time, q), half);
+      return { rotate: (x) => rotary(x, cos(angles), sin(angles)) };
+    }
+    if (kind !== "alibi" && kind !== "relative") return {};
+    const distance = places ? distancesAfter(places, q) : distances(time, q);
+    if (kind === "alibi") return { bias: alibi(distance, head.value as number) };
+    return { bias: relativeBias(p.param("relative", [buckets, head], normal(0.02)), distance, causal) };
+  },
+);
 
 /** key − query, [query, key]. */
 function distances(time: Dim, like: Tensor): Tensor {
-  const at = cast(iota(time), like.dtype);
+  const at = counted(time, like);
   return sub(reshape(at, [1, time]), reshape(at, [time, 1]));
+}
+
+/** key − query over [past…, new…], which differs from row to row: [batch, query, key]. */
+function distancesAfter({ at, past }: Places, like: Tensor): Tensor {
+  const [batch, time] = at.shape;
+  const own = floats(at, like);
+  const keys = concat([expand(reshape(counted(past, like), [1, past]), [batch, past]), own], 1);
+  return sub(reshape(keys, [batch, 1, past.plus(time)]), reshape(own, [batch, time, 1]));
 }
 
 /** −slope · |distance| for each head, with slopes 2^(−8/heads), 2^(−16/heads) … (Press et al. 2022), [head, query, key]. */
 function alibi(distance: Tensor, heads: number): Tensor {
   const slopes = array(distance.dtype, alibiSlopes(heads), [heads, 1, 1]);
-  return mul(neg(abs(distance)), constant(slopes));
+  const [query, key] = distance.shape.slice(-2);
+  return mul(reshape(neg(abs(distance)), [...distance.shape.slice(0, -2), 1, query, key]), constant(slopes));
 }
 
 /** As the paper does it: a geometric sequence for a power of two, filled up from the next one otherwise. */
@@ -110,7 +140,8 @@ const farthest = 128;
 
 /** A learned number for each head and bucket of distances: near ones each their own, far ones on a logarithmic scale (Raffel et al. 2020). */
 function relativeBias(table: Tensor, distance: Tensor, causal: boolean): Tensor {
-  return transpose(embedding(table, bucketOf(distance, causal)), [2, 0, 1]); // [head, query, key]
+  const bias = embedding(table, bucketOf(distance, causal)); // [query, key, head]
+  return transpose(bias, distance.rank === 2 ? [2, 0, 1] : [0, 3, 1, 2]); // [head, query, key]
 }
 
 function bucketOf(distance: Tensor, causal: boolean): Tensor {

@@ -1,9 +1,12 @@
+import { tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
-import { layer } from "../graph/scope.ts";
+import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import { int32 } from "../graph/type.ts";
 import { dense } from "../layers/linear.ts";
 import { linear } from "../ops/products.ts";
 import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
+import { continued, finalScores, lastOf, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, nextTokenLoss } from "./losses.ts";
 import { effective, embedded, type Mode, stack, tokenTable } from "./transformer.ts";
 
@@ -11,10 +14,34 @@ import { effective, embedded, type Mode, stack, tokenTable } from "./transformer
 export const decoder = layer((p, ids: Tensor, given: DecoderConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
   const table = tokenTable(p, "tokens", config.vocab, config);
-  const states = stack(p, embedded(p, table, ids, config), config, { causal: true }); // [batch, time, width]
-  if (!config.tie) return dense(p.at("scores"), states, config.vocab, { bias: false, weight: normal(0.02) });
-  return linear(states, table, undefined, { transposed: true }); // softmax(W h) with the embeddings as W
+  const states = stack(p, embedded(p, table, ids, config), config, () => ({ causal: true })); // [batch, time, width]
+  return scoresOver(p, table, states, config);
 });
+
+const scoresOver = (p: Scope, table: Tensor, states: Tensor, { tie, vocab }: DecoderConfig): Tensor =>
+  tie
+    ? linear(states, table, undefined, { transposed: true }) // softmax(W h) with the embeddings as W
+    : dense(p.at("scores"), states, vocab, { bias: false, weight: normal(0.02) });
+
+/** The decoder as it is used: it goes on after tokens whose keys and values are kept, and scores the one that comes next, [batch, vocab]. */
+export function decoderStep(given: DecoderInput) {
+  const config = decoderConfig({ ...given, dropout: 0 });
+  return tensorFunction(stepInputs(config, "decoder"), (root, inputs) => {
+    const p = root.at("decoder");
+    const table = tokenTable(p, "tokens", config.vocab, config);
+    const pasts = continued(p, inputs, config);
+    const states = stack(p, embedded(p, table, inputs.ids, config, pasts[0].places), config, (i) => ({ causal: true, past: pasts[i] }));
+    return { scores: scoresOver(p, table, lastOf(p, states, inputs.last), config) };
+  });
+}
+
+/** The same from all tokens at once, for a decoder that cannot keep anything of those before; the rows are equally long. */
+export function decoderWhole(given: DecoderInput) {
+  const config = decoderConfig({ ...given, dropout: 0 });
+  return tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => ({
+    scores: finalScores(decoder(p.at("decoder"), ids, config)),
+  }));
+}
 
 /** A decoder's training loss: the mean negative log-likelihood of the next tokens. */
 export function decoderLoss(given: DecoderInput, options: LossOptions = {}) {

@@ -2,13 +2,14 @@ import { tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { float32, int32 } from "../graph/type.ts";
+import { int32 } from "../graph/type.ts";
+import { knownSource } from "../layers/attention.ts";
 import { dense } from "../layers/linear.ts";
-import { reshape, slice } from "../ops/movement.ts";
 import { linear } from "../ops/products.ts";
 import { type EncoderDecoderConfig, type EncoderDecoderInput, encoderDecoderConfig } from "./config.ts";
+import { continued, finalScores, headSizes, keptInputs, lastOf, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
-import { effective, embedded, keyMask, type Mode, realPositions, stack, tokenTable } from "./transformer.ts";
+import { effective, embedded, keyMask, type Mode, realPlaces, realPositions, stack, tokenTable } from "./transformer.ts";
 
 const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
 
@@ -20,7 +21,7 @@ const sourceTable = (p: Scope, config: EncoderDecoderConfig): Tensor | undefined
 const encodedSource = layer((p, table: Tensor, source: Tensor, lengths: Tensor, config: EncoderDecoderConfig): Tensor => {
   const reader = p.at("encoder");
   const allowed = keyMask(realPositions(lengths, source));
-  return stack(reader, embedded(reader, table, source, config), config, { causal: false, allowed });
+  return stack(reader, embedded(reader, table, source, config), config, () => ({ causal: false, allowed }));
 });
 
 interface Memory {
@@ -32,7 +33,7 @@ interface Memory {
 const writtenStates = layer((p, table: Tensor, { states, lengths }: Memory, target: Tensor, config: EncoderDecoderConfig): Tensor => {
   const writer = p.at("decoder");
   const memory = { states, allowed: keyMask(realPositions(lengths, states)) };
-  return stack(writer, embedded(writer, table, target, config), config, { causal: true, memory });
+  return stack(writer, embedded(writer, table, target, config), config, () => ({ causal: true, memory }));
 });
 
 const scoresOver = (p: Scope, table: Tensor, written: Tensor, { tie, vocab }: EncoderDecoderConfig): Tensor =>
@@ -48,28 +49,65 @@ export const encoderDecoder = layer((p, { source, lengths, target }: Pair, given
   return scoresOver(p, table, writtenStates(p, table, { states, lengths }, target, config), config);
 });
 
-/** The model in two parts, to decode with: the encoder, which runs once, and the scores of the token after the target so far, [batch, vocab]. */
-export function encoderDecoderParts(given: EncoderDecoderInput) {
+/** What cross-attention keeps of the source: keys and values for every layer. */
+export function keptSource(config: EncoderDecoderConfig): { input: string; size: number }[] {
+  const { key, value } = headSizes(config);
+  const ofLayer = (i: number) => [
+    { input: `sourceKeys.${i}`, size: key },
+    { input: `sourceValues.${i}`, size: value },
+  ];
+  return Array.from({ length: config.layers }, (_, i) => ofLayer(i)).flat();
+}
+
+const sourceInputs = { source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]) };
+
+/**
+ * The model as it is used, in two parts: the encoder, which runs once and gives the keys and values that every layer of the decoder
+ * has for the source; and the decoder, which goes on after tokens whose own keys and values are kept, [batch, vocab].
+ */
+export function encoderDecoderSteps(given: EncoderDecoderInput) {
   const config = encoderDecoderConfig({ ...given, dropout: 0 });
-  const lengths = int32(["batch"]);
   return {
-    encode: tensorFunction({ source: int32(["batch", "sourceTime"]), lengths }, (root, inputs) => {
+    encode: tensorFunction(sourceInputs, (root, inputs) => {
       const p = root.at("model");
       const table = sourceTable(p, config) ?? targetTable(p, config);
-      return { states: encodedSource(p, table, inputs.source, inputs.lengths, config) };
+      const states = encodedSource(p, table, inputs.source, inputs.lengths, config);
+      const known = Array.from({ length: config.layers }, (_, i) =>
+        knownSource(p.at("decoder").at("block", i).at("cross"), states, config),
+      );
+      const arrays = known.flatMap(({ k, v }) => [k, v]);
+      return Object.fromEntries(keptSource(config).map(({ input }, i) => [input, arrays[i]]));
     }),
     next: tensorFunction(
-      { states: float32(["batch", "sourceTime", config.width]), lengths, target: int32(["batch", "time"]) },
-      (root, { target, ...memory }) => {
+      {
+        ...stepInputs(config, "model/decoder"),
+        ...keptInputs(keptSource(config), config.heads, "sourceTime"),
+        lengths: int32(["batch"]),
+      },
+      (root, inputs: Readonly<Record<string, Tensor>>) => {
         const p = root.at("model");
+        const writer = p.at("decoder");
         const table = targetTable(p, config);
-        const written = writtenStates(p, table, memory, target, config);
-        const [batch, time, width] = written.shape;
-        const last = reshape(slice(written, 1, time.minus(1), time), [batch, width]);
-        return { scores: scoresOver(p, table, last, config) };
+        const pasts = continued(writer, inputs, config);
+        const allowed = keyMask(realPlaces(inputs.lengths, inputs["sourceKeys.0"].shape[2]));
+        const known = (i: number) => ({ k: inputs[`sourceKeys.${i}`], v: inputs[`sourceValues.${i}`] });
+        const written = stack(writer, embedded(writer, table, inputs.ids, config, pasts[0].places), config, (i) => ({
+          causal: true,
+          past: pasts[i],
+          memory: { known: known(i), allowed },
+        }));
+        return { scores: scoresOver(p, table, lastOf(p, written, inputs.last), config) };
       },
     ),
   };
+}
+
+/** The scores after targets that are equally long, from everything at once: for a decoder that cannot keep anything. */
+export function encoderDecoderWhole(given: EncoderDecoderInput) {
+  const config = encoderDecoderConfig({ ...given, dropout: 0 });
+  return tensorFunction({ ...sourceInputs, ids: int32(["batch", "time"]) }, (p, { source, lengths, ids }) => ({
+    scores: finalScores(encoderDecoder(p.at("model"), { source, lengths, target: ids }, config)),
+  }));
 }
 
 /** Its training loss: targets are the target tokens shifted by one. */

@@ -16,7 +16,8 @@ import { effective, embedded, keyMask, type Mode, realPositions, stack, tokenTab
 /** Every position sees every real position, [batch, time, width]. */
 const encodedStates = layer((p, ids: Tensor, lengths: Tensor, config: TransformerConfig): Tensor => {
   const table = tokenTable(p, "tokens", config.vocab, config);
-  return stack(p, embedded(p, table, ids, config), config, { causal: false, allowed: keyMask(realPositions(lengths, ids)) });
+  const allowed = keyMask(realPositions(lengths, ids));
+  return stack(p, embedded(p, table, ids, config), config, () => ({ causal: false, allowed }));
 });
 
 /** Scores of labels: [batch, labels] for a whole text, [batch, time, labels] for each position. */

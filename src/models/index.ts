@@ -14,10 +14,10 @@ export {
   type RnnInput,
   rnnConfig,
 } from "./config.ts";
-export { decoder, decoderLoss } from "./decoder.ts";
+export { decoder, decoderLoss, decoderStep } from "./decoder.ts";
 export { encoder, encoderLoss } from "./encoder.ts";
-export { encoderDecoder, encoderDecoderLoss, encoderDecoderParts } from "./encoder-decoder.ts";
+export { encoderDecoder, encoderDecoderLoss, encoderDecoderSteps } from "./encoder-decoder.ts";
 export type { LossOptions, Pair } from "./losses.ts";
 export { decoderPresets, encoderDecoderPresets, preset } from "./presets.ts";
-export { rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss, rnnParts } from "./rnn.ts";
+export { rnnEncode, rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss, rnnStep } from "./rnn.ts";
 export type { Mode } from "./transformer.ts";

@@ -1,4 +1,4 @@
-import { tensorFunction } from "../graph/graph.ts";
+import { type InputTypes, tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -10,7 +10,7 @@ import { scoresOf } from "../layers/scores.ts";
 import { tanh } from "../ops/functions.ts";
 import { embedding } from "../ops/lookup.ts";
 import { masked } from "../ops/mask.ts";
-import { concat, reshape } from "../ops/movement.ts";
+import { concat, reshape, slice } from "../ops/movement.ts";
 import { linear, matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
 import { type RnnConfig, type RnnInput, rnnConfig } from "./config.ts";
@@ -23,11 +23,12 @@ function layersOf(
   x: Tensor,
   { layers, cell, width, dropout }: RnnConfig,
   starts: readonly State[] = [],
+  real?: Tensor,
 ): { outputs: Tensor; last: State[] } {
   let y = x;
   const last: State[] = [];
   for (let i = 0; i < layers; i++) {
-    const result = recurrent(p.at("layer", i), drop(p.at("layer", i), y, dropout), { cell, width, start: starts[i] });
+    const result = recurrent(p.at("layer", i), drop(p.at("layer", i), y, dropout), { cell, width, start: starts[i], real });
     last.push(result.last);
     y = result.outputs;
   }
@@ -49,7 +50,8 @@ export const rnnEncoderDecoder = layer((p, { source, lengths, target }: Pair, gi
   const config = effective(given, mode);
   const table = targetTable(p, config);
   const { states, last } = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);
-  return written(p, table, { states, lengths }, target, last, config).scores;
+  const { outputs } = layersOf(p.at("decoder"), embedding(table, target), config, last);
+  return answered(p, table, outputs, { states, lengths }, config);
 });
 
 const targetTable = (p: Scope, { vocab, width }: RnnConfig): Tensor => p.param("tokens", [vocab, width], normal(0.1));
@@ -60,55 +62,65 @@ const sourceTable = (p: Scope, { sourceVocab, width }: RnnConfig): Tensor | unde
 const encodedSource = (p: Scope, table: Tensor, source: Tensor, lengths: Tensor, config: RnnConfig): { states: Tensor; last: State[] } =>
   encoded(p.at("encoder"), embedding(table, source), realPositions(lengths, source), config);
 
-/** The scores of every next target token, and the decoder's states after the last. */
-function written(
-  p: Scope,
-  table: Tensor,
-  { states, lengths }: { readonly states: Tensor; readonly lengths: Tensor },
-  target: Tensor,
-  start: readonly State[],
-  config: RnnConfig,
-): { scores: Tensor; last: State[] } {
-  const { outputs, last } = layersOf(p.at("decoder"), embedding(table, target), config, start);
-  if (!config.attention) return { scores: scoresOver(p, outputs, table, config), last };
+interface Memory {
+  readonly states: Tensor;
+  readonly lengths: Tensor;
+}
+
+/** The scores of the next tokens from the decoder's outputs, with attention also from what they find in the source. */
+function answered(p: Scope, table: Tensor, outputs: Tensor, { states, lengths }: Memory, config: RnnConfig): Tensor {
+  if (!config.attention) return scoresOver(p, outputs, table, config);
   const context = mixed(p.at("attention"), outputs, states, keyMask(realPositions(lengths, states)), config);
-  return { scores: scoresOver(p, tanh(joined(p.at("join"), outputs, context, config.width)), table, config), last };
+  return scoresOver(p, tanh(joined(p.at("join"), outputs, context, config.width)), table, config);
 }
 
 /** Names for the states of all layers, as inputs and outputs of a function. */
 const stateNames = ({ layers, cell }: RnnConfig): string[][] =>
   Array.from({ length: layers }, (_, i) => (cell === "lstm" ? [`h.${i}`, `c.${i}`] : [`h.${i}`]));
 
-/** The model in two parts, to decode with: the encoder, and one step of the decoder from the states before it to those after it. */
-export function rnnParts(given: RnnInput) {
+/** The names of an RNN's states, [batch, width] each: all that it keeps of the tokens it has seen. */
+export const rnnStates = (config: RnnConfig): string[] => stateNames(config).flat();
+
+const stateInputs = (config: RnnConfig): InputTypes =>
+  Object.fromEntries(rnnStates(config).map((name) => [name, float32(["batch", config.width])]));
+
+const namedStates = (config: RnnConfig, last: readonly State[]): Record<string, Tensor> =>
+  Object.fromEntries(stateNames(config).flatMap((names, i) => names.map((name, j) => [name, last[i][j]])));
+
+/** The encoder as it is used: it runs once for a source. Its length must be bound, for it is unrolled. */
+export function rnnEncode(given: RnnInput) {
   const config = rnnConfig({ ...given, task: "translate", dropout: 0 });
-  const names = stateNames(config);
-  const named = (last: readonly State[]) => Object.fromEntries(last.flatMap((state, i) => state.map((s, j) => [names[i][j], s])));
-  const lengths = int32(["batch"]);
-  return {
-    stateNames: names.flat(),
-    encode: tensorFunction({ source: int32(["batch", "sourceTime"]), lengths }, (p, inputs) => {
-      const place = p.at("model");
-      const table = sourceTable(place, config) ?? targetTable(place, config);
-      const { states, last } = encodedSource(place, table, inputs.source, inputs.lengths, config);
-      return { states, ...named(last) };
-    }),
-    next: tensorFunction(
-      {
-        states: float32(["batch", "sourceTime", config.width]),
-        lengths,
-        target: int32(["batch", 1]),
-        ...Object.fromEntries(names.flat().map((name) => [name, float32(["batch", config.width])])),
-      },
-      (p, inputs: Readonly<Record<string, Tensor>>) => {
-        const start = names.map((state) => state.map((name) => inputs[name]));
-        const place = p.at("model");
-        const memory = { states: inputs.states, lengths: inputs.lengths };
-        const { scores, last } = written(place, targetTable(place, config), memory, inputs.target, start, config);
-        return { scores: reshape(scores, [scores.shape[0], config.vocab]), ...named(last) };
-      },
-    ),
-  };
+  return tensorFunction({ source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]) }, (root, inputs) => {
+    const p = root.at("model");
+    const table = sourceTable(p, config) ?? targetTable(p, config);
+    const { states, last } = encodedSource(p, table, inputs.source, inputs.lengths, config);
+    return { states, ...namedStates(config, last) };
+  });
+}
+
+/**
+ * The decoder, or the language model, as it is used: it goes on from the states before, over new tokens of which each row has `count`
+ * real ones, to the states after them and the scores of the next, [batch, vocab]. `time` must be bound, for it is unrolled.
+ */
+export function rnnStep(given: RnnInput) {
+  const config = rnnConfig({ ...given, dropout: 0 });
+  const memory: InputTypes =
+    config.task === "translate" ? { states: float32(["batch", "sourceTime", config.width]), lengths: int32(["batch"]) } : {};
+  const inputs = { ids: int32(["batch", "time"]), count: int32(["batch"]), ...stateInputs(config), ...memory };
+  return tensorFunction(inputs, (root, given: Readonly<Record<string, Tensor>>): Record<string, Tensor> => {
+    const { ids, count, states, lengths } = given;
+    const p = root.at("model");
+    const table = targetTable(p, config);
+    const start = stateNames(config).map((names) => names.map((name) => given[name]));
+    const real = realPositions(count, ids); // at the others a state stays what it is, so the last is that of the last real token
+    const place = config.task === "translate" ? p.at("decoder") : p;
+    const { outputs, last } = layersOf(place, embedding(table, ids), config, start, real);
+    const time = ids.shape[1];
+    const final = slice(outputs, 1, time.minus(1), time); // [batch, 1, width]
+    const scores =
+      config.task === "translate" ? answered(p, table, final, { states, lengths }, config) : scoresOver(p, final, table, config);
+    return { scores: reshape(scores, [ids.shape[0], config.vocab]), ...namedStates(config, last) };
+  });
 }
 
 /** The encoder's states [batch, time, width] and, for each layer, its last state; two directions are joined and projected. */

@@ -1,10 +1,11 @@
+import type { Dim } from "../graph/dim.ts";
 import { type Initialiser, normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type BlockInputs, block } from "../layers/block.ts";
 import { drop } from "../layers/dropout.ts";
 import { norm } from "../layers/norm.ts";
-import { positioned } from "../layers/positions.ts";
+import { type Places, positioned } from "../layers/positions.ts";
 import { mul } from "../ops/arithmetic.ts";
 import { cast, less } from "../ops/compare.ts";
 import { iota } from "../ops/fill.ts";
@@ -27,21 +28,23 @@ export const tokenTable = (p: Scope, name: string, vocab: number, { width, posit
   p.param(name, [vocab, width], normal(positions === "sinusoidal" ? width ** -0.5 : 0.02));
 
 /** Embedded tokens that know their place, [batch, time, width]. */
-export const embedded = layer((p, table: Tensor, ids: Tensor, config: TransformerConfig): Tensor => {
+export const embedded = layer((p, table: Tensor, ids: Tensor, config: TransformerConfig, places?: Places): Tensor => {
   const { positions: kind, context, joinPositions: join, dropout, width } = config;
   const looked = embedding(table, ids);
   const tokens = kind === "sinusoidal" ? mul(looked, Math.sqrt(width)) : looked;
-  return drop(p.at("embedded"), positioned(p.at("positions"), tokens, { kind, context, join }), dropout);
+  return drop(p.at("embedded"), positioned(p.at("positions"), tokens, { kind, context, join }, places), dropout);
 });
 
+export type StackInputs = Omit<BlockInputs, "weight" | "output">;
+
 /** N blocks, one after the other; with the norm before each sublayer, the last output needs one of its own. */
-export const stack = layer((p, x: Tensor, config: TransformerConfig, inputs: Omit<BlockInputs, "weight" | "output">): Tensor => {
-  const start = starts(config, inputs.memory ? 3 : 2);
+export const stack = layer((p, x: Tensor, config: TransformerConfig, inputsOf: (layer: number) => StackInputs): Tensor => {
+  const start = starts(config, inputsOf(0).memory ? 3 : 2);
+  const hidden = config.hidden ?? 4 * config.width;
   let y = x;
   for (let i = 0; i < config.layers; i++) {
-    y = p
-      .at("block", i)
-      .tap("output", block(p.at("block", i), y, { ...config, hidden: config.hidden ?? 4 * config.width }, { ...inputs, ...start }));
+    const place = p.at("block", i);
+    y = place.tap("output", block(place, y, { ...config, hidden }, { ...inputsOf(i), ...start }));
   }
   return config.normPlace === "pre" ? norm(p.at("norm"), y, { kind: config.norm, affine: config.normAffine }) : y;
 });
@@ -59,10 +62,10 @@ function starts(
 }
 
 /** Which positions of a padded batch are real, from the lengths: bool [batch, time]. */
-export function realPositions(lengths: Tensor, like: Tensor): Tensor {
-  const [batch, time] = like.shape;
-  return less(reshape(cast(iota(time), "int32"), [1, time]), reshape(lengths, [batch, 1]));
-}
+export const realPositions = (lengths: Tensor, like: Tensor): Tensor => realPlaces(lengths, like.shape[1]);
+
+export const realPlaces = (lengths: Tensor, time: Dim): Tensor =>
+  less(reshape(cast(iota(time), "int32"), [1, time]), reshape(lengths, [lengths.shape[0], 1]));
 
 /** The same as a mask over keys: [batch, 1, 1, time]. */
 export function keyMask(real: Tensor): Tensor {

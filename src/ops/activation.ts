@@ -1,6 +1,6 @@
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { size } from "../graph/type.ts";
+import { byteSize, size } from "../graph/type.ts";
 import { add, mul, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { exp, tanh } from "./functions.ts";
@@ -23,7 +23,7 @@ const erfGateOp = defineOp<NoAttributes>("erfGate", {
     const cdf = e.node("HardSigmoid", [e.node("Erf", [z])], { alpha: { float: 0.5 }, beta: { float: 0.5 } }); // ½e + ½ in one pass
     return [e.node("Mul", [z, cdf]), cdf];
   },
-  cost: ([z]) => ({ flops: size(z).times(4) }),
+  cost: ([z]) => ({ flops: size(z).times(4), bytes: byteSize(z).times(7) }), // three passes
   examples: (f) => [{ inputs: [real(f, "a", "b")], attributes: {} }],
   float32Only: "ONNX Runtime has no Erf for float64 on the CPU",
 });
@@ -49,7 +49,7 @@ const siluOp = defineOp<NoAttributes>("silu", {
     const gate = e.node("Sigmoid", [x]);
     return [e.node("Mul", [x, gate]), gate];
   },
-  cost: ([x]) => ({ flops: size(x).times(4) }),
+  cost: ([x]) => ({ flops: size(x).times(4), bytes: byteSize(x).times(5) }), // two passes
   examples: (f) => [{ inputs: [real(f, "a", "b")], attributes: {} }],
 });
 

@@ -1,7 +1,10 @@
+import { bytesPerElement } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
+import { Dim, product } from "../graph/dim.ts";
+import type { Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { lowerProduct, matmul } from "./products.ts";
@@ -52,11 +55,13 @@ const attendOp = defineOp<{ scale: number }>("attend", {
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
     return [e.node("MatMul", [pattern, v]), pattern];
   },
-  cost: ([q, , v, bias], [, pattern]) => ({
+  cost: ([q, k, v, bias], [mixed, pattern]) => ({
     flops: size(pattern)
       .times(2)
       .times(q.shape[q.shape.length - 1].plus(v.shape[v.shape.length - 1]))
       .plus(size(pattern).times(bias ? 6 : 5)),
+    // Scores are written, softmax reads and writes, the mix reads; adding a bias reads and writes once more.
+    bytes: [q, k, v, bias, mixed].reduce((total, x) => (x ? total.plus(byteSize(x)) : total), byteSize(pattern).times(bias ? 6 : 4)),
   }),
   examples: (f) => [
     { inputs: [real(f, "a", "q", "d"), real(f, "a", "k", "d"), real(f, "a", "k", "v")], attributes: { scale: 0.5 }, nonEmpty: ["k", "d"] },
@@ -81,3 +86,66 @@ export function attend(
   const [mixed, pattern] = attendOp.apply(bias ? [q, k, v, bias] : [q, k, v], { scale });
   return { mixed, pattern };
 }
+
+const attendPastOp = defineOp<{ scale: number }>("attendPast", {
+  type(inputs) {
+    wantFloat(...inputs);
+    for (const x of inputs) sameDType([inputs[0], x]);
+    const [q, oldK, oldV, k, v, bias] = inputs;
+    const [oldShape, newShape] = [patternShape([q, oldK, oldV]), patternShape([q, k, v])];
+    const [seen, own] = [oldShape, newShape].map((shape) => shape[shape.length - 1]);
+    const shape = [...newShape.slice(0, -1), seen.plus(own)];
+    if (!sameShape(broadcastShapes(shape, bias.shape), shape))
+      throw new GraphError(`the bias ${showShape(bias.shape)} does not broadcast to the scores ${showShape(shape)}`);
+    return tensorType(q.dtype, [...newShape.slice(0, -1), v.shape[v.shape.length - 1]]);
+  },
+  onnx(e, [q, oldK, oldV, k, v, bias], { inputs: [{ dtype }, { shape: past }, , { shape: own }], attributes: { scale } }) {
+    const scoresOf = (keys: Value) => lowerProduct(e, q, keys, dtype, { transposeA: false, transposeB: true, scale });
+    const scores = e.node("Concat", [scoresOf(oldK), scoresOf(k)], { axis: -1 });
+    const pattern = e.node("Softmax", [e.node("Add", [scores, bias])], { axis: -1 });
+    const sizes = e.dims([past[past.length - 2], own[own.length - 2]]);
+    const [before, now] = e.nodes("Split", [pattern, sizes], { axis: -1 }, { outputs: 2 });
+    return e.node("Add", [e.node("MatMul", [before, oldV]), e.node("MatMul", [now, v])]);
+  },
+  cost: (inputs, [y]) => {
+    const [q, past, , own, v] = inputs;
+    const keys = past.shape[past.shape.length - 2].plus(own.shape[own.shape.length - 2]);
+    const pattern = product(y.shape.slice(0, -1)).times(keys);
+    const [from, to] = [q, v].map(({ shape }) => shape[shape.length - 1]);
+    // Scores are written, joined, given a bias, turned into a pattern, split and read again; both products read the queries and write a mix.
+    const passes = pattern
+      .times(10 * bytesPerElement(y.dtype))
+      .plus(byteSize(q))
+      .plus(byteSize(y).times(5));
+    return {
+      flops: pattern.times(2).times(from.plus(to)).plus(pattern.times(6)),
+      bytes: inputs.reduce((total, x) => total.plus(byteSize(x)), passes),
+    };
+  },
+  examples: (f) => [
+    {
+      inputs: [
+        real(f, "a", "h", "t", "d"),
+        real(f, "a", "h", "p", "d"),
+        real(f, "a", "h", "p", "e"),
+        real(f, "a", "h", "t", "d"),
+        real(f, "a", "h", "t", "e"),
+        real(f, "a", 1, "t", Dim.of("p").plus("t")),
+      ],
+      attributes: { scale: 0.5 },
+      nonEmpty: ["a", "h", "p", "t", "d"],
+    },
+  ],
+});
+
+/**
+ * The same over keys and values from before (a cache, [batch, head, past, size]) and new ones, which are never put together in
+ * memory: only their scores are, for one softmax. The bias says which of [past…, new…] count. It has no gradient: it is for use, not
+ * for training.
+ */
+export const attendPast = (
+  q: Tensor,
+  past: { readonly k: Tensor; readonly v: Tensor },
+  own: { readonly k: Tensor; readonly v: Tensor },
+  { scale, bias }: { scale: number; bias: Tensor },
+): Tensor => attendPastOp.one([q, past.k, past.v, own.k, own.v, bias], { scale });

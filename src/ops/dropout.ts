@@ -1,7 +1,7 @@
 import { GraphError } from "../base/errors.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { sameShape, showShape, size } from "../graph/type.ts";
+import { byteSize, sameShape, showShape, size } from "../graph/type.ts";
 import { bytes, real } from "./example.ts";
 
 const dropoutOp = defineOp<{ threshold: number }>("dropout", {
@@ -18,7 +18,10 @@ const dropoutOp = defineOp<{ threshold: number }>("dropout", {
     const scaled = e.node("Mul", [kept, e.scalar(dtype, 256 / (256 - threshold))]);
     return e.node("Mul", [x, scaled]);
   },
-  cost: ([x]) => ({ flops: size(x).times(3) }),
+  cost: ([x, noise]) => ({
+    flops: size(x).times(3),
+    bytes: byteSize(x).times(6).plus(byteSize(noise).times(3)), // compare, cast, scale, multiply: a pass each
+  }),
   examples: (f) => [{ inputs: [real(f, "a", "b"), bytes("a", "b")], attributes: { threshold: 77 } }],
 });
 

@@ -3,7 +3,7 @@ import { Dim, known } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { type Backward, defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { byteSize, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { add, mul, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { reshape } from "./movement.ts";
@@ -115,7 +115,10 @@ const rmsNormOp = defineOp<Norm>("rmsNorm", {
     const normal = e.node("Mul", [x, inverse]);
     return [scale === undefined ? normal : e.node("Mul", [normal, scale]), inverse];
   },
-  cost: ([x, ...affine]) => ({ flops: size(x).times(4 + affine.length) }),
+  cost: ([x, ...affine]) => ({
+    flops: size(x).times(4 + affine.length),
+    bytes: byteSize(x).times(5 + 2 * affine.length), // squares, their mean, x/rms, and the scale: a pass each
+  }),
   examples: (f) => [
     { inputs: [real(f, "a", "b", 5), real(f, 5)], attributes: { epsilon: 1e-5 } },
     { inputs: [real(f, "a", 4)], attributes: { epsilon: 1e-5 } },

@@ -5,7 +5,7 @@ import type { Emitter, Value } from "../graph/emitter.ts";
 import { scalarValue } from "../graph/leaves.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { broadcastShapes, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { reshape, split } from "./movement.ts";
@@ -164,11 +164,14 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     const shaped = rank1 ? e.reshape(z, [Dim.of(1), ...y.shape], y.shape) : z;
     return bias === undefined ? shaped : e.node("Add", [shaped, bias]);
   },
-  cost: ([x, , bias], [y]) => ({
+  cost: ([x, weight, bias], [y]) => ({
     flops: size(y)
       .times(lastDim(x))
       .times(2)
       .plus(bias ? size(y) : 0),
+    bytes: byteSize(x)
+      .plus(byteSize(weight))
+      .plus(bias ? byteSize(bias).plus(byteSize(y).times(3)) : byteSize(y)), // adding the bias is a pass of its own
   }),
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "k", "n"), real(f, "n")], attributes: { transposed: false, scale: 1 } },

@@ -2,7 +2,7 @@ import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { broadcastShapes, sameShape, showShape, size } from "../graph/type.ts";
+import { broadcastShapes, byteSize, sameShape, showShape, size } from "../graph/type.ts";
 import { add, mul, neg, sameDType, sub, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { split } from "./movement.ts";
@@ -37,7 +37,12 @@ const rotaryOp = defineOp<Record<string, never>>("rotary", {
     const second = e.node("Add", [times(a, sines), times(b, cosines)]);
     return e.node("Concat", [first, second], { axis: -1 });
   },
-  cost: ([x]) => ({ flops: size(x).times(3) }),
+  cost: ([x, cosines, sines]) => ({
+    flops: size(x).times(3),
+    bytes: byteSize(x)
+      .times(11)
+      .plus(byteSize(cosines).plus(byteSize(sines)).times(2)), // split, four products, two sums, concat
+  }),
   examples: (f) => [
     { inputs: [real(f, "a", "t", 6), real(f, "t", 3), real(f, "t", 3)], attributes: {} },
     { inputs: [real(f, "t", 4), real(f, "t", 2), real(f, "t", 2)], attributes: {} },

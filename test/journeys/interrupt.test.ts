@@ -44,16 +44,21 @@ it("prints its line of JSON also when it is stopped", async () => {
 it("exits at once the second time, and loses nothing that was saved", async () => {
   const slow = "--layers 4 --heads 4 --width 256 --context 128 --batch 12 --steps 50 --eval-every 50 --save-every 1 --threads 1".split(" ");
   place.write("long.txt", rhyme.repeat(12));
-  const running = place.start("train", "long.txt", ...slow, "--out", "twice");
-  while (!existsSync(place.path("twice/checkpoints/1/manifest.json"))) await running.said(/^step 1\/50/m);
-  running.signal("SIGINT");
-  running.signal("SIGTERM"); // counts the same; a second SIGINT could become one with the first on its way
-  const { code, stdout, stderr } = await running.ended;
-  expect([code, stdout]).toEqual([130, ""]);
-  expect(stderr).toContain("stopping after this step, with a checkpoint; once more to stop at once");
-  expect(stderr).not.toContain("and saved");
-  const { step } = JSON.parse((await place.done("info", "twice", "--json")).stdout);
-  expect(step).toBeGreaterThanOrEqual(1);
+  // Where the signals fall is chance: between two steps the first may be all that is seen before the end. A few tries meet the other case.
+  for (let attempt = 0; ; attempt++) {
+    const run = `twice-${attempt}`;
+    const running = place.start("train", "long.txt", ...slow, "--out", run);
+    while (!existsSync(place.path(run, "checkpoints/1/manifest.json"))) await running.said(/^step 1\/50/m);
+    running.signal("SIGINT");
+    running.signal("SIGTERM"); // counts the same; a second SIGINT could become one with the first on its way
+    const { code, stdout, stderr } = await running.ended;
+    expect([code, stdout]).toEqual([130, ""]);
+    expect(stderr).toContain("stopping after this step, with a checkpoint; once more to stop at once");
+    const { step } = JSON.parse((await place.done("info", run, "--json")).stdout);
+    expect(step).toBeGreaterThanOrEqual(1);
+    if (!stderr.includes("and saved")) break;
+    expect(attempt, "the second signal never stopped it at once").toBeLessThan(8);
+  }
 });
 
 it("exits with 130 before there is anything to save, and leaves no run behind", async () => {

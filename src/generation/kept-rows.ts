@@ -1,0 +1,125 @@
+import type { HostArray } from "../base/arrays.ts";
+import { isIdentity } from "./speech.ts";
+
+/** Room grows by this many places at a time. */
+const step = 64;
+
+interface Kept {
+  readonly input: string;
+  readonly size: number;
+}
+
+/**
+ * Keys and values of many rows, for every layer in a buffer [row, head, place, size] of its own, which the engine reads in place.
+ * Rows have different lengths; the places after a row's end hold nothing that counts.
+ */
+export class KeptRows {
+  readonly #kept: readonly Kept[];
+  readonly #heads: number;
+  #buffers: Float32Array[];
+  #lengths: number[] = [];
+  /** How many rows and places there is room for. */
+  #room = 0;
+  #places = step;
+  #views: Readonly<Record<string, HostArray>> | undefined;
+
+  constructor(kept: readonly Kept[], heads: number) {
+    this.#kept = kept;
+    this.#heads = heads;
+    this.#buffers = kept.map(() => new Float32Array(0));
+  }
+
+  get lengths(): readonly number[] {
+    return this.#lengths;
+  }
+
+  /** What the engine is fed, by the name of its input: [row, head, place, size], with all places that there is room for. */
+  views(): Readonly<Record<string, HostArray>> {
+    this.#views ??= Object.fromEntries(
+      this.#kept.map(({ input, size }, i) => {
+        const shape = [this.#lengths.length, this.#heads, this.#places, size];
+        return [input, { dtype: "float32", shape, data: this.#buffers[i].subarray(0, shape[0] * this.#rowLength(size)) }];
+      }),
+    );
+    return this.#views;
+  }
+
+  /** Adds rows with the first `lengths` places of arrays [row, head, place, size]. */
+  join(arrays: readonly HostArray[], lengths: readonly number[]): void {
+    const first = this.#lengths.length;
+    this.#fit(first + lengths.length, Math.max(...this.#lengths, ...lengths));
+    this.#lengths = [...this.#lengths, ...lengths];
+    this.#write(
+      arrays,
+      first,
+      lengths.map(() => 0),
+      lengths,
+    );
+  }
+
+  /** Adds one place to every row. */
+  append(arrays: readonly HostArray[]): void {
+    this.#fit(this.#lengths.length, Math.max(...this.#lengths) + 1);
+    this.#write(
+      arrays,
+      0,
+      this.#lengths,
+      this.#lengths.map(() => 1),
+    );
+    this.#lengths = this.#lengths.map((length) => length + 1);
+  }
+
+  keep(rows: readonly number[]): void {
+    if (isIdentity(rows, this.#lengths.length)) return;
+    const lengths = rows.map((row) => this.#lengths[row]);
+    const room = Math.max(rows.length, 1);
+    this.#move(rows, room, roundedUp(Math.max(...lengths, 1)));
+    this.#lengths = lengths;
+  }
+
+  #rowLength(size: number): number {
+    return this.#heads * this.#places * size;
+  }
+
+  #fit(rows: number, places: number): void {
+    if (rows <= this.#room && places <= this.#places) {
+      if (rows !== this.#lengths.length) this.#views = undefined;
+      return;
+    }
+    const room = rows <= this.#room ? this.#room : rows;
+    this.#move([...this.#lengths.keys()], room, Math.max(this.#places, roundedUp(places)));
+  }
+
+  /** Copies these rows into new buffers with this much room. */
+  #move(rows: readonly number[], room: number, places: number): void {
+    this.#buffers = this.#buffers.map((old, i) => {
+      const { size } = this.#kept[i];
+      const moved = new Float32Array(room * this.#heads * places * size);
+      for (const [to, from] of rows.entries())
+        for (let head = 0; head < this.#heads; head++) {
+          const start = (from * this.#heads + head) * this.#places * size;
+          moved.set(old.subarray(start, start + this.#lengths[from] * size), (to * this.#heads + head) * places * size);
+        }
+      return moved;
+    });
+    this.#room = room;
+    this.#places = places;
+    this.#views = undefined;
+  }
+
+  /** Writes the first `counts` places of arrays [row, head, place, size] into rows from `first` on, each from its place in `at`. */
+  #write(arrays: readonly HostArray[], first: number, at: readonly number[], counts: readonly number[]): void {
+    for (const [i, { size }] of this.#kept.entries()) {
+      const { data, shape } = arrays[i];
+      const given = shape[2] * size;
+      for (const [row, count] of counts.entries())
+        for (let head = 0; head < this.#heads; head++) {
+          const from = (row * this.#heads + head) * given;
+          const to = ((first + row) * this.#heads + head) * this.#places * size + at[row] * size;
+          this.#buffers[i].set((data as Float32Array).subarray(from, from + count * size), to);
+        }
+    }
+  }
+}
+
+const roundedUp = (places: number): number => Math.ceil(places / step) * step;
