@@ -1,5 +1,6 @@
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { ModelConfig } from "../models/any.ts";
+import { highest } from "./sampling.ts";
 import { speakerOf } from "./speaker.ts";
 import type { Speaker } from "./speech.ts";
 
@@ -26,26 +27,19 @@ export class Greedy {
     const speech = this.#speaker.begin();
     const targets: number[][] = sources.map(() => []);
     let open = [...sources.keys()];
-    let scores = await speech.join(sources.map((source) => ({ ids: [start], source })));
+    let next = await speech.join(sources.map((source) => ({ ids: [start], source })));
     for (;;) {
-      const tokens = scores.map(highest);
+      const tokens = next.map(({ scores }) => highest(scores));
       const going = [...open.keys()].filter((i) => tokens[i] !== end);
       for (const i of going) targets[open[i]].push(tokens[i]);
       open = going.map((i) => open[i]);
       if (open.length === 0 || speech.lengths[0] >= this.#speaker.longest) return targets.map((ids) => Int32Array.from(ids));
       speech.keep(going);
-      scores = await speech.next(going.map((i) => tokens[i]));
+      next = await speech.next(going.map((i) => tokens[i]));
     }
   }
 
   release(): Promise<void> {
     return this.#speaker.release();
   }
-}
-
-/** The place of the largest number, the first if there are several. */
-export function highest(numbers: ArrayLike<number>): number {
-  let best = 0;
-  for (let i = 1; i < numbers.length; i++) if (numbers[i] > numbers[best]) best = i;
-  return best;
 }

@@ -86,8 +86,7 @@ export class KeptRows {
       if (rows !== this.#lengths.length) this.#views = undefined;
       return;
     }
-    const room = rows <= this.#room ? this.#room : rows;
-    this.#move([...this.#lengths.keys()], room, Math.max(this.#places, roundedUp(places)));
+    this.#move([...this.#lengths.keys()], Math.max(rows, this.#room), Math.max(this.#places, roundedUp(places)));
   }
 
   /** Copies these rows into new buffers with this much room. */

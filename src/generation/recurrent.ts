@@ -4,7 +4,7 @@ import { rnnEncode, rnnStates, rnnStep } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { integers, lengthsOf, longestOf, padded, roundedLength } from "./padded.ts";
-import { isIdentity, type Prompt, rowsOf, type Speaker, type Speech } from "./speech.ts";
+import { isIdentity, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /** A prompt is read in pieces of this length, since what is unrolled has a fixed one. */
 const pieceLength = 32;
@@ -56,30 +56,30 @@ class RnnSpeech implements Speech {
     return this.#lengths;
   }
 
-  async join(prompts: readonly Prompt[]): Promise<Float32Array[]> {
+  async join(prompts: readonly Prompt[]): Promise<Next[]> {
     const lists = prompts.map(({ ids }) => Array.from(ids));
     let kept = await this.#read(prompts);
-    let scores: Float32Array[] = prompts.map(() => new Float32Array(0));
+    let next: Next[] = [];
     for (let at = 0; at < longestOf(lists); at += pieceLength) {
       const pieces = lists.map((ids) => ids.slice(at, at + pieceLength));
       const result = await this.#step(kept, pieces, longestOf(pieces) === 1 ? 1 : pieceLength);
       kept = result.kept;
-      scores = result.scores.map((row, i) => (pieces[i].length > 0 ? row : scores[i])); // of the piece that held its last token
+      next = result.next.map((row, i) => (pieces[i].length > 0 ? row : next[i])); // of the piece that held its last token
     }
     this.#kept = this.#lengths.length > 0 ? joined(this.#kept, kept) : kept;
     this.#lengths = [...this.#lengths, ...lists.map((ids) => ids.length)];
-    return scores;
+    return next;
   }
 
-  async next(tokens: readonly number[]): Promise<Float32Array[]> {
-    const { kept, scores } = await this.#step(
+  async next(tokens: readonly number[]): Promise<Next[]> {
+    const { kept, next } = await this.#step(
       this.#kept,
       tokens.map((token) => [token]),
       1,
     );
     this.#kept = kept;
     this.#lengths = this.#lengths.map((length) => length + 1);
-    return scores;
+    return next;
   }
 
   keep(rows: readonly number[]): void {
@@ -88,9 +88,9 @@ class RnnSpeech implements Speech {
     this.#lengths = rows.map((row) => this.#lengths[row]);
   }
 
-  async #step(kept: Arrays, pieces: readonly number[][], time: number): Promise<{ kept: Arrays; scores: Float32Array[] }> {
-    const { scores, ...after } = await this.#parts.step(time)({ ...kept, ids: padded(pieces, time), count: lengthsOf(pieces) });
-    return { kept: { ...kept, ...after }, scores: rowsOf(scores, pieces.length).map((row) => row.slice()) };
+  async #step(kept: Arrays, pieces: readonly number[][], time: number): Promise<{ kept: Arrays; next: Next[] }> {
+    const { scores, total, ...after } = await this.#parts.step(time)({ ...kept, ids: padded(pieces, time), count: lengthsOf(pieces) });
+    return { kept: { ...kept, ...after }, next: nextOf({ scores, total }) };
   }
 
   /** The states to begin with: zeros, or what the encoder made of the sources. */

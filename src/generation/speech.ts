@@ -1,7 +1,15 @@
+import type { Arrays } from "../runtime/session.ts";
+
 /** Where a row begins: its first tokens, and the source for a model that reads one. */
 export interface Prompt {
   readonly ids: ArrayLike<number>;
   readonly source?: Int32Array;
+}
+
+/** What a model says of a row's next token: a score for each in the vocabulary, and log Σ exp of the scores. Log-probability = score − total. */
+export interface Next {
+  readonly scores: Float32Array;
+  readonly total: number;
 }
 
 /** A model that says what may come next. Its sessions are shared by everything that it says. */
@@ -18,17 +26,20 @@ export interface Speech {
   /** How many tokens each row has. */
   readonly lengths: readonly number[];
   /** Adds a row for each prompt, after those there are, and reads all prompts in one run. Gives the scores of each one's next token. */
-  join(prompts: readonly Prompt[]): Promise<Float32Array[]>;
+  join(prompts: readonly Prompt[]): Promise<Next[]>;
   /** Adds a token to every row. Gives the scores of each row's next. */
-  next(tokens: readonly number[]): Promise<Float32Array[]>;
+  next(tokens: readonly number[]): Promise<Next[]>;
   /** Goes on with these rows, in this order. A row may be taken more than once, as beams do, or left out. */
   keep(rows: readonly number[]): void;
 }
 
-/** The rows of an array [row, …], not copied. */
-export function rowsOf({ data }: { readonly data: ArrayLike<unknown> }, count: number): Float32Array[] {
-  const length = data.length / count;
-  return Array.from({ length: count }, (_, i) => (data as Float32Array).subarray(i * length, (i + 1) * length));
+/** What a run gives for its rows, taken apart and not copied. */
+export function nextOf({ scores, total }: Arrays): Next[] {
+  const [rows, vocab] = scores.shape;
+  return Array.from({ length: rows }, (_, i) => ({
+    scores: (scores.data as Float32Array).subarray(i * vocab, (i + 1) * vocab),
+    total: Number(total.data[i]),
+  }));
 }
 
 export const isIdentity = (rows: readonly number[], count: number): boolean => rows.length === count && rows.every((row, i) => row === i);

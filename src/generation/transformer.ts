@@ -7,7 +7,7 @@ import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { KeptRows } from "./kept-rows.ts";
 import { integers, lengthsOf, padded } from "./padded.ts";
-import { type Prompt, rowsOf, type Speaker, type Speech } from "./speech.ts";
+import { type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /** What runs: a step over new tokens, and for an encoder–decoder what it makes of sources. */
 interface Parts {
@@ -63,7 +63,7 @@ class TransformerSpeech implements Speech {
     return this.#own.lengths;
   }
 
-  async join(prompts: readonly Prompt[]): Promise<Float32Array[]> {
+  async join(prompts: readonly Prompt[]): Promise<Next[]> {
     const lists = prompts.map(({ ids }) => ids);
     const lengths = lists.map((ids) => ids.length);
     const results = await this.#parts.step({
@@ -74,10 +74,10 @@ class TransformerSpeech implements Speech {
       ...(await this.#read(prompts)),
     });
     this.#own.join(this.#taps(results), lengths);
-    return rowsOf(results.scores, prompts.length);
+    return nextOf(results);
   }
 
-  async next(tokens: readonly number[]): Promise<Float32Array[]> {
+  async next(tokens: readonly number[]): Promise<Next[]> {
     const results = await this.#parts.step({
       ids: padded(tokens.map((token) => [token])),
       before: integers(this.lengths),
@@ -86,7 +86,7 @@ class TransformerSpeech implements Speech {
       ...(this.#source && { ...this.#source.views(), lengths: integers(this.#source.lengths) }),
     });
     this.#own.append(this.#taps(results));
-    return rowsOf(results.scores, tokens.length);
+    return nextOf(results);
   }
 
   keep(rows: readonly number[]): void {

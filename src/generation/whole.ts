@@ -4,7 +4,7 @@ import { encoderDecoderWhole } from "../models/encoder-decoder.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { lengthsOf, padded } from "./padded.ts";
-import { type Prompt, rowsOf, type Speaker, type Speech } from "./speech.ts";
+import { type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /**
  * A Transformer that cannot keep anything of earlier tokens, since they look at later ones (no mask, or one after the softmax). It
@@ -34,13 +34,13 @@ class WholeSpeech implements Speech {
     return this.#rows.map(({ ids }) => ids.length);
   }
 
-  async join(prompts: readonly Prompt[]): Promise<Float32Array[]> {
+  async join(prompts: readonly Prompt[]): Promise<Next[]> {
     const rows = prompts.map(({ ids, source }) => ({ ids: Array.from(ids), source }));
     this.#rows = [...this.#rows, ...rows];
     return this.#scores(rows);
   }
 
-  async next(tokens: readonly number[]): Promise<Float32Array[]> {
+  async next(tokens: readonly number[]): Promise<Next[]> {
     this.#rows = this.#rows.map(({ ids, source }, i) => ({ ids: [...ids, tokens[i]], source }));
     return this.#scores(this.#rows);
   }
@@ -50,14 +50,14 @@ class WholeSpeech implements Speech {
   }
 
   /** Without a mask, padding would be seen: only rows of one length run together. */
-  async #scores(rows: readonly Row[]): Promise<Float32Array[]> {
-    const scores: Float32Array[] = new Array(rows.length);
+  async #scores(rows: readonly Row[]): Promise<Next[]> {
+    const scores: Next[] = new Array(rows.length);
     for (const length of new Set(rows.map(({ ids }) => ids.length))) {
       const members = [...rows.keys()].filter((row) => rows[row].ids.length === length);
       const sources = members.map((row) => rows[row].source).filter((source) => source !== undefined);
       const feeds = { ids: padded(members.map((row) => rows[row].ids)) };
       const results = await this.#run(sources.length > 0 ? { ...feeds, source: padded(sources), lengths: lengthsOf(sources) } : feeds);
-      for (const [i, found] of rowsOf(results.scores, members.length).entries()) scores[members[i]] = found;
+      for (const [i, found] of nextOf(results).entries()) scores[members[i]] = found;
     }
     return scores;
   }

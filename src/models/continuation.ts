@@ -4,12 +4,13 @@ import type { Tensor } from "../graph/tensor.ts";
 import { float32, int32 } from "../graph/type.ts";
 import type { Past } from "../layers/attention.ts";
 import { headSize } from "../layers/heads.ts";
-import { add } from "../ops/arithmetic.ts";
+import { add, sub } from "../ops/arithmetic.ts";
 import { cast, equal, less } from "../ops/compare.ts";
 import { iota } from "../ops/fill.ts";
 import { causalMask } from "../ops/mask.ts";
 import { concat, reshape, slice } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
+import { logSoftmax } from "../ops/softmax.ts";
 import { expand } from "../ops/sum.ts";
 import type { TransformerConfig } from "./config.ts";
 
@@ -80,8 +81,14 @@ export const lastOf = layer((_, states: Tensor, last: Tensor): Tensor => {
   return reshape(matmul(reshape(cast(chosen, states.dtype), [batch, 1, time]), states), [batch, width]);
 });
 
-/** The scores after the last token of rows that are equally long: [batch, time, vocab] → [batch, vocab]. */
-export function finalScores(scores: Tensor): Tensor {
+/** What comes after the last token of rows that are equally long: [batch, time, vocab] → [batch, vocab]. */
+export function final(scores: Tensor): Tensor {
   const [batch, time, vocab] = scores.shape;
   return reshape(slice(scores, 1, time.minus(1), time), [batch, vocab]);
+}
+
+/** The scores of the next token, [batch, vocab], and log Σ exp of them, [batch]: taken off a score, it leaves a log-probability. */
+export function nextToken(scores: Tensor): { scores: Tensor; total: Tensor } {
+  const first = (x: Tensor) => slice(x, 1, 0, 1); // the difference is the same for every token
+  return { scores, total: reshape(sub(first(scores), first(logSoftmax(scores))), [scores.shape[0]]) };
 }

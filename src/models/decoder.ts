@@ -6,7 +6,7 @@ import { int32 } from "../graph/type.ts";
 import { dense } from "../layers/linear.ts";
 import { linear } from "../ops/products.ts";
 import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
-import { continued, finalScores, lastOf, stepInputs } from "./continuation.ts";
+import { continued, final, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, nextTokenLoss } from "./losses.ts";
 import { effective, embedded, type Mode, stack, tokenTable } from "./transformer.ts";
 
@@ -31,16 +31,14 @@ export function decoderStep(given: DecoderInput) {
     const table = tokenTable(p, "tokens", config.vocab, config);
     const pasts = continued(p, inputs, config);
     const states = stack(p, embedded(p, table, inputs.ids, config, pasts[0].places), config, (i) => ({ causal: true, past: pasts[i] }));
-    return { scores: scoresOver(p, table, lastOf(p, states, inputs.last), config) };
+    return nextToken(scoresOver(p, table, lastOf(p, states, inputs.last), config));
   });
 }
 
 /** The same from all tokens at once, for a decoder that cannot keep anything of those before; the rows are equally long. */
 export function decoderWhole(given: DecoderInput) {
   const config = decoderConfig({ ...given, dropout: 0 });
-  return tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => ({
-    scores: finalScores(decoder(p.at("decoder"), ids, config)),
-  }));
+  return tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => nextToken(final(decoder(p.at("decoder"), ids, config))));
 }
 
 /** A decoder's training loss: the mean negative log-likelihood of the next tokens. */

@@ -7,7 +7,7 @@ import { knownSource } from "../layers/attention.ts";
 import { dense } from "../layers/linear.ts";
 import { linear } from "../ops/products.ts";
 import { type EncoderDecoderConfig, type EncoderDecoderInput, encoderDecoderConfig } from "./config.ts";
-import { continued, finalScores, headSizes, keptInputs, lastOf, stepInputs } from "./continuation.ts";
+import { continued, final, headSizes, keptInputs, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
 import { effective, embedded, keyMask, type Mode, realPlaces, realPositions, stack, tokenTable } from "./transformer.ts";
 
@@ -96,7 +96,7 @@ export function encoderDecoderSteps(given: EncoderDecoderInput) {
           past: pasts[i],
           memory: { known: known(i), allowed },
         }));
-        return { scores: scoresOver(p, table, lastOf(p, written, inputs.last), config) };
+        return nextToken(scoresOver(p, table, lastOf(p, written, inputs.last), config));
       },
     ),
   };
@@ -105,9 +105,9 @@ export function encoderDecoderSteps(given: EncoderDecoderInput) {
 /** The scores after targets that are equally long, from everything at once: for a decoder that cannot keep anything. */
 export function encoderDecoderWhole(given: EncoderDecoderInput) {
   const config = encoderDecoderConfig({ ...given, dropout: 0 });
-  return tensorFunction({ ...sourceInputs, ids: int32(["batch", "time"]) }, (p, { source, lengths, ids }) => ({
-    scores: finalScores(encoderDecoder(p.at("model"), { source, lengths, target: ids }, config)),
-  }));
+  return tensorFunction({ ...sourceInputs, ids: int32(["batch", "time"]) }, (p, { source, lengths, ids }) =>
+    nextToken(final(encoderDecoder(p.at("model"), { source, lengths, target: ids }, config))),
+  );
 }
 
 /** Its training loss: targets are the target tokens shifted by one. */

@@ -14,6 +14,7 @@ import { concat, reshape, slice } from "../ops/movement.ts";
 import { linear, matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
 import { type RnnConfig, type RnnInput, rnnConfig } from "./config.ts";
+import { nextToken } from "./continuation.ts";
 import { type LossOptions, modeOf, nextTokenLoss, type Pair, pairLoss } from "./losses.ts";
 import { effective, keyMask, type Mode, realPositions } from "./transformer.ts";
 
@@ -116,10 +117,10 @@ export function rnnStep(given: RnnInput) {
     const place = config.task === "translate" ? p.at("decoder") : p;
     const { outputs, last } = layersOf(place, embedding(table, ids), config, start, real);
     const time = ids.shape[1];
-    const final = slice(outputs, 1, time.minus(1), time); // [batch, 1, width]
+    const outcome = slice(outputs, 1, time.minus(1), time); // [batch, 1, width]
     const scores =
-      config.task === "translate" ? answered(p, table, final, { states, lengths }, config) : scoresOver(p, final, table, config);
-    return { scores: reshape(scores, [ids.shape[0], config.vocab]), ...namedStates(config, last) };
+      config.task === "translate" ? answered(p, table, outcome, { states, lengths }, config) : scoresOver(p, outcome, table, config);
+    return { ...nextToken(reshape(scores, [ids.shape[0], config.vocab])), ...namedStates(config, last) };
   });
 }
 

@@ -14,6 +14,8 @@ export interface PipelineOptions extends GraphOptions {
   readonly outputs?: readonly string[];
   /** An output, a scalar, whose gradients with respect to all parameters are computed too. */
   readonly gradientOf?: string;
+  /** A last change to the graph that runs, such as matrices with fewer bits. */
+  readonly rewrite?: (graph: Graph) => Graph;
   /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
   readonly unused?: "error" | "zero";
 }
@@ -24,7 +26,8 @@ export const gradientName = (parameter: string): string => `${prefixes.gradient}
 /** From a function to the graph that runs: built, differentiated, cleaned up, flattened, folded. */
 export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine, session: SessionOptions): Promise<Graph> {
   const whole = withGradients(chosen(buildGraph(fn, options), options), options);
-  return foldConstants(cleanUp(flattenRows(cleanUp(whole))), engine, session);
+  const folded = await foldConstants(cleanUp(flattenRows(cleanUp(whole))), engine, session);
+  return options.rewrite?.(folded) ?? folded;
 }
 
 /** Only the outputs that are wanted. */

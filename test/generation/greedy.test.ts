@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
-import { Greedy, highest } from "../../src/generation/greedy.ts";
+import { Greedy } from "../../src/generation/greedy.ts";
+import { highest } from "../../src/generation/sampling.ts";
 import { type ModelConfig, modelConfig, modelLoss } from "../../src/models/any.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";

@@ -1,0 +1,109 @@
+import { NonFiniteError } from "../base/errors.ts";
+import type { Next, Prompt, Speaker } from "./speech.ts";
+
+export interface BeamOptions {
+  /** How many continuations are followed at once. */
+  readonly beams: number;
+  /** A sum of log-probabilities is divided by length^penalty before it is compared: above 0 helps longer ones, 0 leaves it as it is. */
+  readonly lengthPenalty?: number;
+  /** The most tokens, the end not counted. */
+  readonly tokens: number;
+  readonly end?: number;
+}
+
+/** One way to go on. */
+export interface Hypothesis {
+  readonly tokens: readonly number[];
+  readonly logProbability: number;
+  /** What it is ranked by. */
+  readonly score: number;
+  readonly finish: "end" | "length";
+}
+
+interface Live {
+  readonly tokens: readonly number[];
+  readonly logProbability: number;
+  readonly row: number;
+}
+
+/** The search for one prompt: what is still open, and the best of what has ended. */
+interface Search {
+  live: Live[];
+  done: Hypothesis[];
+}
+
+/** For each prompt its likeliest continuations, the best first, as many as there are beams. One beam is the greedy choice. */
+export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], options: BeamOptions): Promise<Hypothesis[][]> {
+  const speech = speaker.begin();
+  const room = prompts.map(({ ids }) => Math.min(options.tokens, speaker.longest - ids.length + 1));
+  let next = await speech.join(prompts);
+  const searches = prompts.map((_, row): Search => ({ live: [{ tokens: [], logProbability: 0, row }], done: [] }));
+  for (;;) {
+    for (const [i, search] of searches.entries()) if (search.live.length > 0) advance(search, next, room[i], options);
+    const all = searches.flatMap(({ live }) => live);
+    if (all.length === 0) return searches.map(({ done }) => done);
+    speech.keep(all.map(({ row }) => row));
+    next = await speech.next(all.map(({ tokens }) => tokens[tokens.length - 1]));
+    let row = 0;
+    for (const search of searches) search.live = search.live.map((one) => ({ ...one, row: row++ }));
+  }
+}
+
+/** One token further: the best of all ways that the open ones can go on stay open, or have ended. */
+function advance(search: Search, next: readonly Next[], room: number, options: BeamOptions): void {
+  const { beams, end } = options;
+  // Of twice as many as there are beams, at most half can be ends.
+  const ways = search.live.flatMap(({ tokens, logProbability, row }) =>
+    likeliest(next[row], 2 * beams).map(({ token, logProbability: more }) => ({
+      tokens,
+      token,
+      logProbability: logProbability + more,
+      row,
+    })),
+  );
+  ways.sort((a, b) => b.logProbability - a.logProbability);
+  search.live = [];
+  for (const [rank, { tokens, token, logProbability, row }] of ways.entries()) {
+    if (token === end) {
+      // An end that would not have been among the beams is no better than what stays open.
+      if (rank < beams)
+        finish(search, { tokens, logProbability, score: scoreOf(logProbability, tokens.length + 1, options), finish: "end" }, beams);
+      continue;
+    }
+    const longer = [...tokens, token];
+    if (longer.length >= room)
+      finish(search, { tokens: longer, logProbability, score: scoreOf(logProbability, longer.length, options), finish: "length" }, beams);
+    else search.live.push({ tokens: longer, logProbability, row });
+    if (search.live.length === beams) break;
+  }
+  if (search.done.length === beams)
+    search.live = search.live.filter((one) => bestPossible(one, room, options) > search.done[beams - 1].score);
+}
+
+const scoreOf = (logProbability: number, length: number, { lengthPenalty = 0 }: BeamOptions): number =>
+  logProbability / length ** lengthPenalty;
+
+/** No continuation can be ranked higher: probability only falls, and length helps at most as far as there is room. */
+const bestPossible = ({ tokens, logProbability }: Live, room: number, options: BeamOptions): number =>
+  Math.max(scoreOf(logProbability, tokens.length + 1, options), scoreOf(logProbability, room + 1, options));
+
+function finish({ done }: Search, one: Hypothesis, beams: number): void {
+  const at = done.findIndex(({ score }) => score < one.score);
+  done.splice(at < 0 ? done.length : at, 0, one);
+  if (done.length > beams) done.pop();
+}
+
+/** The likeliest next tokens with their log-probabilities, the best first. */
+function likeliest({ scores, total }: Next, count: number): { token: number; logProbability: number }[] {
+  if (!Number.isFinite(total))
+    throw new NonFiniteError("the scores are not numbers (NaN or infinity); the weights are damaged, or training went wrong");
+  const best: { token: number; logProbability: number }[] = [];
+  for (let token = 0; token < scores.length; token++) {
+    const logProbability = scores[token] - total;
+    if (best.length === count && logProbability <= best[count - 1].logProbability) continue;
+    const at = best.findIndex((other) => other.logProbability < logProbability);
+    best.splice(at < 0 ? best.length : at, 0, { token, logProbability });
+    if (best.length > count) best.pop();
+  }
+  return best;
+}

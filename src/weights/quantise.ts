@@ -1,0 +1,97 @@
+import { array } from "../base/arrays.ts";
+import { copyNode, rewrite } from "../graph/cleanup.ts";
+import type { Graph } from "../graph/graph.ts";
+import { constant, isParameter, leafName } from "../graph/leaves.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { add } from "../ops/arithmetic.ts";
+import { type Bits, blockSize, quantisedLinear } from "../ops/quantised.ts";
+
+/** A matrix [out, in] in few bits. */
+export interface Quantised {
+  readonly bits: Bits;
+  readonly shape: readonly [out: number, from: number];
+  /** [out, block, byte] */
+  readonly packed: Uint8Array;
+  /** [out, block] */
+  readonly scales: Float32Array;
+}
+
+/** Rounds a matrix [out, in] to whole numbers of 4 or 8 bits, with a scale for every 32 weights of a row. */
+export function quantise(weights: Float32Array, [out, from]: readonly [number, number], bits: Bits): Quantised {
+  const blocks = Math.ceil(from / blockSize);
+  const bytes = (blockSize * bits) / 8;
+  const packed = new Uint8Array(out * blocks * bytes).fill(bits === 8 ? 0x80 : 0x88); // what is not there counts as 0
+  const scales = new Float32Array(out * blocks);
+  for (let block = 0; block < out * blocks; block++) {
+    const [row, column] = [Math.floor(block / blocks), (block % blocks) * blockSize];
+    const part = weights.subarray(row * from + column, row * from + Math.min(column + blockSize, from));
+    scales[block] = scaleOf(part, bits);
+    pack(part, scales[block], bits, packed.subarray(block * bytes, (block + 1) * bytes));
+  }
+  return { bits, shape: [out, from], packed, scales };
+}
+
+const half = (bits: Bits): number => 2 ** (bits - 1);
+
+/** The largest weight, with its sign, gets the largest whole number there is: the one below zero. */
+function scaleOf(part: Float32Array, bits: Bits): number {
+  let largest = 0;
+  for (const weight of part) if (Math.abs(weight) > Math.abs(largest)) largest = weight;
+  return largest / -half(bits);
+}
+
+function pack(part: Float32Array, scale: number, bits: Bits, into: Uint8Array): void {
+  const [middle, most] = [half(bits), 2 * half(bits) - 1];
+  for (let i = 0; i < part.length; i++) {
+    const q = scale === 0 ? middle : Math.min(most, Math.max(0, Math.round(part[i] / scale) + middle));
+    if (bits === 8) into[i] = q;
+    else into[i >> 1] = i % 2 === 0 ? (into[i >> 1] & 0xf0) | q : (into[i >> 1] & 0x0f) | (q << 4);
+  }
+}
+
+/** The matrix that the rounded numbers stand for. */
+export function dequantised({ bits, shape: [out, from], packed, scales }: Quantised): Float32Array {
+  const blocks = scales.length / out;
+  const bytes = packed.length / scales.length;
+  return Float32Array.from({ length: out * from }, (_, i) => {
+    const [row, column] = [Math.floor(i / from), i % from];
+    const block = row * blocks + Math.floor(column / blockSize);
+    const place = column % blockSize;
+    const byte = packed[block * bytes + (bits === 8 ? place : place >> 1)];
+    const q = bits === 8 ? byte : place % 2 === 0 ? byte & 0x0f : byte >> 4;
+    return (q - half(bits)) * scales[block];
+  });
+}
+
+/** Matrices with fewer inputs than this stay as they are: there is nothing to save. */
+const fewest = blockSize;
+
+/** A graph in which every product with a weight matrix reads rounded weights. Tables that are looked up keep their own. */
+export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string) => Float32Array): Graph {
+  const made = new Map<string, { packed: Tensor; scales: Tensor }>();
+  const roundedTo = (name: string, [out, from]: readonly [number, number], scale: number) => {
+    const key = `${name} ${scale}`;
+    const found = made.get(key);
+    if (found) return found;
+    const { packed, scales } = quantise(weightsOf(name), [out, from], bits);
+    const factors = scale === 1 ? scales : scales.map((value) => value * scale);
+    const blocks = scales.length / out;
+    const tensors = {
+      packed: constant(array("uint8", packed, [out, blocks, packed.length / scales.length])),
+      scales: constant(array("float32", factors)),
+    };
+    made.set(key, tensors);
+    return tensors;
+  };
+  return rewrite(graph, (node, inputs) => {
+    const [x, weight, bias] = inputs;
+    const { transposed, scale } = node.attributes as { transposed?: boolean; scale?: number };
+    // Stored [out, in] as every dense layer and every tied output is.
+    if (node.op.name !== "linear" || !transposed || !isParameter(weight)) return copyNode(node, inputs);
+    const [out, from] = weight.shape.map((dim) => dim.value as number);
+    if (from < fewest) return copyNode(node, inputs);
+    const { packed, scales } = roundedTo(leafName(weight), [out, from], scale ?? 1);
+    const y = quantisedLinear(x, packed, scales, { bits, from });
+    return [bias ? add(y, bias) : y];
+  });
+}
