@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { modelLoss } from "../models/any.ts";
 import { openRun, paths } from "../runs/folder.ts";
-import { readSafetensorsMetadata } from "../runs/metadata.ts";
+import { readSafetensorsHeader } from "../runs/metadata.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { Checkpoints } from "../training/checkpoints.ts";
 import { countParameters, type PartCount } from "../weights/count.ts";
@@ -21,7 +21,7 @@ type Facts = ReturnType<typeof describe>;
 function describe(folder: string) {
   const { config, tokenizer } = openRun(folder);
   const count = countParameters(parametersOf(modelLoss(config.model)));
-  const metadata = readSafetensorsMetadata(paths(folder).model);
+  const metadata = readSafetensorsHeader(paths(folder).model)?.metadata;
   const validLoss = metadata?.get("validLoss");
   return {
     run: folder,

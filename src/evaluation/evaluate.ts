@@ -1,7 +1,9 @@
+import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, encodePairs } from "../batches/encode.ts";
-import { type LabelledIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
+import type { LabelledIds, TaggedIds } from "../batches/examples.ts";
 import { scoringWindows } from "../batches/windows.ts";
-import { Greedy, highest } from "../generation/greedy.ts";
+import { highest } from "../generation/sampling.ts";
+import { type TranslateOptions, Translator } from "../generation/translator.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { bleu } from "../metrics/bleu.ts";
 import { chrf } from "../metrics/chrf.ts";
@@ -9,16 +11,18 @@ import { classification } from "../metrics/classification.ts";
 import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
-import { modelLoss } from "../models/any.ts";
+import { baked, type Precision } from "../runs/baked.ts";
 import { encoding } from "../runs/encoded.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import { scoringRows } from "../runs/material.ts";
 import { bytesOf } from "../runs/texts.ts";
 import { separator, tokenise } from "../runs/tokenised.ts";
-import { compile } from "../runtime/compile.ts";
 import type { Example, Pair } from "../text/examples.ts";
 import { Scorer } from "../training/score.ts";
 import type { HeldOut } from "./held-out.ts";
+import { LabelScorer } from "./label-scorer.ts";
+import { nearest, questionsOf } from "./references.ts";
+import { cutTexts, unknownTokens } from "./warnings.ts";
 
 // How good a trained model is, with the measures of its task.
 
@@ -42,6 +46,7 @@ export interface LabelMeasures {
   readonly examples: number;
 }
 
+/** Where the data lists several targets for a source, an answer is measured against the nearest of them. */
 export interface TranslationMeasures {
   readonly bleu: number;
   readonly chrf: number;
@@ -49,17 +54,21 @@ export interface TranslationMeasures {
   readonly tokenErrorRate: number;
   readonly wordErrorRate: number;
   readonly examples: number;
+  /** Different sources, where there are fewer than examples. */
+  readonly sources?: number;
+  /** The share of answers that are the first target listed, where there are several for a source. */
+  readonly exactFirst?: number;
 }
 
 export type Measures = TextMeasures | LabelMeasures | TranslationMeasures;
 
-export interface EvaluateOptions {
+export interface EvaluateOptions extends TranslateOptions {
   readonly cache: string;
+  /** Weights as they are (the default), or rounded. */
+  readonly precision?: Precision;
   readonly threads?: number;
   readonly warn?: (sentence: string) => void;
 }
-
-const rowsAtOnce = 32;
 
 export async function evaluate(run: OpenRun, weights: ParameterBuffer, data: HeldOut, options: EvaluateOptions): Promise<Measures> {
   if (data.kind === "text") return evaluateText(run, weights, data, options);
@@ -79,10 +88,12 @@ async function evaluateText(
   const { ids, unknown } = await tokenise(parts, sha256, tokenizer, config.tokenizer.sha256, options.cache);
   warnUnknown(unknown, options);
   const { context } = config.model;
-  const scorer = new Scorer(config.model, options);
+  const { threads, precision = "f32" } = options;
+  const rounded = precision === "f32" ? undefined : baked(weights, precision);
+  const scorer = new Scorer(config.model, { threads, ...rounded });
   try {
     const windows = scoringWindows(ids, { batch: scoringRows(config.model), context, before: separator(tokenizer) ?? 0 });
-    const { loss, targets: tokens } = await scorer.score(windows, weights);
+    const { loss, targets: tokens } = await scorer.score(windows, rounded ? undefined : weights);
     const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, bytesOf(parts)) };
     return { loss, ...shares, tokens, examples: Math.ceil(tokens / context) };
   } finally {
@@ -102,22 +113,23 @@ async function evaluateLabels(
   const whole = encode(examples);
   warnUnknown(countUnknown(whole, run.tokenizer), options);
   const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | TaggedIds)[];
-  const scoring = compile(modelLoss(model, { training: false }), { outputs: ["scores"], threads: options.threads, symbols: "open" });
+  const scorer = new LabelScorer(run, weights, options.threads);
   const [truth, predicted]: [number[], number[]] = [[], []];
   try {
-    for (const { feeds } of scoringBatches(encoded, layout, { batch: rowsAtOnce, shapes: "any" })) {
-      const { scores } = await scoring.run(feeds, { weights });
-      for (const [at, target] of (feeds.targets.data as Int32Array).entries()) {
-        if (target < 0) continue;
+    for await (const { place, scores } of scorer.score(encoded, layout)) {
+      for (const [at, target] of targetsOf(encoded[place]).entries()) {
+        if (target === ignored) continue;
         truth.push(target);
-        predicted.push(highest((scores.data as Float32Array).subarray(at * labels.length, (at + 1) * labels.length)));
+        predicted.push(highest(scores.subarray(at * labels.length, (at + 1) * labels.length)));
       }
     }
     return { ...classification(truth, predicted, labels.length), labels, examples: examples.length };
   } finally {
-    await scoring.release();
+    await scorer.release();
   }
 }
+
+const targetsOf = (example: LabelledIds | TaggedIds): Int32Array => ("tags" in example ? example.tags : Int32Array.of(example.label));
 
 async function evaluateTranslation(
   run: OpenRun,
@@ -130,20 +142,15 @@ async function evaluateTranslation(
   const whole = encodePairs(examples, tokenizer);
   warnUnknown(countUnknown(whole, tokenizer), options);
   const encoded = shortened(whole, model.context, options);
-  const greedy = new Greedy(model, weights, { start: tokenizer.start ?? 0, end: tokenizer.end ?? 0, threads: options.threads });
-  const targets: Int32Array[] = new Array(examples.length);
-  const order = [...encoded.keys()].sort((a, b) => encoded[a].source.length - encoded[b].source.length || a - b);
-  try {
-    for (let first = 0; first < order.length; first += rowsAtOnce) {
-      const members = order.slice(first, first + rowsAtOnce);
-      const found = await greedy.translate(members.map((i) => encoded[i].source));
-      for (const [row, i] of members.entries()) targets[i] = found[row];
-    }
-  } finally {
-    await greedy.release();
-  }
+  const { start = 0, end = 0 } = tokenizer;
+  const translator = new Translator(model, { start, end, threads: options.threads, ...baked(weights, options.precision) });
+  const questions = questionsOf(examples);
+  const sources = questions.map(({ place }) => encoded[place].source);
+  const found = await translator.translate(sources, options).finally(() => translator.release());
+  const targets = found.map(({ tokens }) => tokens);
   const hypotheses = targets.map((ids) => tokenizer.decode(ids));
-  const references = examples.map(({ target }) => target);
+  const references = questions.map((question, i) => nearest(hypotheses[i], question.references));
+  const first = questions.map((question) => question.references[0]);
   return {
     bleu: bleu(hypotheses, references),
     chrf: chrf(hypotheses, references),
@@ -154,15 +161,16 @@ async function evaluateTranslation(
     ),
     wordErrorRate: errorRate(hypotheses.map(words), references.map(words)),
     examples: examples.length,
+    ...(questions.length < examples.length && { sources: questions.length, exactFirst: exactMatch(hypotheses, first) }),
   };
 }
 
 function warnUnknown(count: number, { warn }: EvaluateOptions): void {
-  if (count > 0) warn?.(`${count.toLocaleString("en")} tokens are not in the vocabulary and count as unknown`);
+  for (const sentence of unknownTokens(count)) warn?.(sentence);
 }
 
 function shortened<E extends object>(examples: readonly E[], context: number, { warn }: EvaluateOptions): readonly E[] {
   const { examples: shorter, count } = cut(examples, context);
-  if (count > 0) warn?.(`${count} of ${examples.length} examples are longer than the context of ${context} tokens and are cut`);
+  for (const sentence of cutTexts(count, examples.length, "examples", context)) warn?.(sentence);
   return shorter;
 }

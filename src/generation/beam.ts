@@ -14,6 +14,8 @@ export interface BeamOptions {
 /** One way to go on. */
 export interface Hypothesis {
   readonly tokens: readonly number[];
+  /** Of each token. */
+  readonly logProbabilities: readonly number[];
   readonly logProbability: number;
   /** What it is ranked by. */
   readonly score: number;
@@ -22,6 +24,7 @@ export interface Hypothesis {
 
 interface Live {
   readonly tokens: readonly number[];
+  readonly logProbabilities: readonly number[];
   readonly logProbability: number;
   readonly row: number;
 }
@@ -37,7 +40,7 @@ export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], o
   const speech = speaker.begin();
   const room = prompts.map(({ ids }) => Math.min(options.tokens, speaker.longest - ids.length + 1));
   let next = await speech.join(prompts);
-  const searches = prompts.map((_, row): Search => ({ live: [{ tokens: [], logProbability: 0, row }], done: [] }));
+  const searches = prompts.map((_, row): Search => ({ live: [{ tokens: [], logProbabilities: [], logProbability: 0, row }], done: [] }));
   for (;;) {
     for (const [i, search] of searches.entries()) if (search.live.length > 0) advance(search, next, room[i], options);
     const all = searches.flatMap(({ live }) => live);
@@ -52,29 +55,29 @@ export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], o
 /** One token further: the best of all ways that the open ones can go on stay open, or have ended. */
 function advance(search: Search, next: readonly Next[], room: number, options: BeamOptions): void {
   const { beams, end } = options;
-  // Of twice as many as there are beams, at most half can be ends.
-  const ways = search.live.flatMap(({ tokens, logProbability, row }) =>
-    likeliest(next[row], 2 * beams).map(({ token, logProbability: more }) => ({
-      tokens,
-      token,
-      logProbability: logProbability + more,
-      row,
-    })),
-  );
-  ways.sort((a, b) => b.logProbability - a.logProbability);
+  // Of twice as many as there are beams, at most half are ends.
+  const ways = search.live.flatMap((from) => likeliest(next[from.row], 2 * beams).map((way) => ({ ...way, from })));
+  const sumOf = ({ from, logProbability }: (typeof ways)[number]) => from.logProbability + logProbability;
+  ways.sort((a, b) => sumOf(b) - sumOf(a));
+  if (beams === 1) ways.length = 1; // the one beam goes on or ends
   search.live = [];
-  for (const [rank, { tokens, token, logProbability, row }] of ways.entries()) {
+  for (const [rank, way] of ways.entries()) {
+    if (search.live.length === beams) break;
+    const { from, token } = way;
+    const logProbability = sumOf(way);
     if (token === end) {
-      // An end that would not have been among the beams is no better than what stays open.
-      if (rank < beams)
-        finish(search, { tokens, logProbability, score: scoreOf(logProbability, tokens.length + 1, options), finish: "end" }, beams);
+      // An end that is not among the beams is less likely than what stays open.
+      if (rank < beams) finish(search, { ...from, logProbability, finish: "end" }, options);
       continue;
     }
-    const longer = [...tokens, token];
-    if (longer.length >= room)
-      finish(search, { tokens: longer, logProbability, score: scoreOf(logProbability, longer.length, options), finish: "length" }, beams);
-    else search.live.push({ tokens: longer, logProbability, row });
-    if (search.live.length === beams) break;
+    const longer = {
+      tokens: [...from.tokens, token],
+      logProbabilities: [...from.logProbabilities, way.logProbability],
+      logProbability,
+      row: from.row,
+    };
+    if (longer.tokens.length >= room) finish(search, { ...longer, finish: "length" }, options);
+    else search.live.push(longer);
   }
   if (search.done.length === beams)
     search.live = search.live.filter((one) => bestPossible(one, room, options) > search.done[beams - 1].score);
@@ -87,10 +90,14 @@ const scoreOf = (logProbability: number, length: number, { lengthPenalty = 0 }: 
 const bestPossible = ({ tokens, logProbability }: Live, room: number, options: BeamOptions): number =>
   Math.max(scoreOf(logProbability, tokens.length + 1, options), scoreOf(logProbability, room + 1, options));
 
-function finish({ done }: Search, one: Hypothesis, beams: number): void {
+/** Takes its place among the best that have ended, as many as there are beams. */
+function finish({ done }: Search, ended: Omit<Hypothesis, "score">, options: BeamOptions): void {
+  const { tokens, logProbabilities, logProbability, finish: reason } = ended;
+  const length = tokens.length + (reason === "end" ? 1 : 0);
+  const one = { tokens, logProbabilities, logProbability, score: scoreOf(logProbability, length, options), finish: reason };
   const at = done.findIndex(({ score }) => score < one.score);
   done.splice(at < 0 ? done.length : at, 0, one);
-  if (done.length > beams) done.pop();
+  if (done.length > options.beams) done.pop();
 }
 
 /** The likeliest next tokens with their log-probabilities, the best first. */

@@ -7,11 +7,8 @@ import type { Speaker } from "./speech.ts";
 import { decoderSpeaker, encoderDecoderSpeaker } from "./transformer.ts";
 import { wholeSpeaker } from "./whole.ts";
 
-/** What a model needs to speak: its weights, which are baked in. */
-export type SpeakerOptions = Pick<CompileOptions, "weights" | "threads" | "folder"> & { readonly weights: CompileOptions["weights"] };
-
-/** Any model that writes. An encoder does not. */
-export function speakerOf(model: ModelConfig, options: SpeakerOptions): Speaker {
+/** Any model that writes, with its weights baked in. An encoder does not write. */
+export function speakerOf(model: ModelConfig, options: CompileOptions): Speaker {
   switch (model.model) {
     case "decoder":
       return keepsPast(model) ? decoderSpeaker(model, options) : wholeSpeaker(model, options);

@@ -185,13 +185,15 @@ export interface TrainedWeights {
   readonly validLoss?: number;
 }
 
+export const noWeights = (folder: string): RunError =>
+  new RunError(
+    `${folder} has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume ${folder}`,
+  );
+
 /** The weights to use: model.safetensors, checked against the config. */
 export function readWeights({ folder, config }: OpenRun): TrainedWeights {
   const { model } = paths(folder);
-  if (!existsSync(model))
-    throw new RunError(
-      `${folder} has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume ${folder}`,
-    );
+  if (!existsSync(model)) throw noWeights(folder);
   const { metadata, tensors } = readSafetensors(readBytes(model), model);
   const layout = parametersOf(modelLoss(config.model));
   const numbers = [...tensors.values()].reduce((total, { data }) => total + data.length, 0);

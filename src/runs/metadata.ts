@@ -1,22 +1,40 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { diskError, systemCode } from "../training/disk.ts";
-import { parseSafetensorsHeader, safetensorsHeaderBytes } from "../weights/safetensors-header.ts";
+import { parseSafetensorsHeader, type SafetensorsHeader, safetensorsHeaderBytes } from "../weights/safetensors-header.ts";
 
-/** A weights file's metadata, without its numbers; undefined if there is no such file. */
-export function readSafetensorsMetadata(file: string): ReadonlyMap<string, string> | undefined {
+/** What a weights file says of itself, without its numbers; undefined if there is no such file. */
+export function readSafetensorsHeader(file: string): SafetensorsHeader | undefined {
+  return withFile(file, (descriptor) => {
+    const bytes = fstatSync(descriptor).size;
+    const start = readRange(descriptor, 0, 8);
+    return parseSafetensorsHeader(readRange(descriptor, 0, safetensorsHeaderBytes(start, bytes, file)), bytes, file);
+  });
+}
+
+/** Bytes of a file from a place on. */
+export const readPlace = (file: string, at: number, length: number): Uint8Array =>
+  withFile(file, (descriptor) => readRange(descriptor, at, length)) ?? new Uint8Array(0);
+
+function withFile<Result>(file: string, read: (descriptor: number) => Result): Result | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, "r");
-    const bytes = fstatSync(descriptor).size;
-    const start = new Uint8Array(8);
-    readSync(descriptor, start, 0, 8, 0);
-    const header = new Uint8Array(safetensorsHeaderBytes(start, bytes, file));
-    readSync(descriptor, header, 0, header.length, 0);
-    return parseSafetensorsHeader(header, bytes, file).metadata;
+    return read(descriptor);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     throw diskError(error, file, "read");
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+function readRange(descriptor: number, at: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  let done = 0;
+  while (done < length) {
+    const read = readSync(descriptor, bytes, done, length - done, at + done);
+    if (read === 0) return bytes.subarray(0, done);
+    done += read;
+  }
+  return bytes;
 }

@@ -77,7 +77,13 @@ interface Found {
   readonly context?: unknown;
 }
 
-function modelWith(task: Task, name: ModelName, given: Readonly<Record<string, unknown>>, { vocab, labels, context }: Found): ModelConfig {
+/** The checked config of a model: what was given, over the defaults of its task. */
+export function modelWith(
+  task: Task,
+  name: ModelName,
+  given: Readonly<Record<string, unknown>>,
+  { vocab, labels, context }: Found,
+): ModelConfig {
   const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
   const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};

@@ -7,7 +7,7 @@ import { parametersAsTensors } from "../weights/load.ts";
 import { safetensorsParts } from "../weights/safetensors.ts";
 import { paths } from "./folder.ts";
 import type { Log } from "./log.ts";
-import { readSafetensorsMetadata } from "./metadata.ts";
+import { readSafetensorsHeader } from "./metadata.ts";
 import { checkpointFiles } from "./state.ts";
 
 interface Parts {
@@ -62,7 +62,7 @@ export class Saver {
 /** The step of the weights in a file; none if there is no file, or a damaged one. */
 function writtenStep(file: string): number | undefined {
   try {
-    return Number(readSafetensorsMetadata(file)?.get("step"));
+    return Number(readSafetensorsHeader(file)?.metadata.get("step"));
   } catch (error) {
     if (error instanceof FormatError) return undefined;
     throw error;

@@ -2,7 +2,7 @@ import type { Batch } from "../batches/batch.ts";
 import type { InputTypes, Outputs } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
-import { type CompiledFunction, compile } from "../runtime/compile.ts";
+import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 
 export interface Scored {
   /** The mean negative log-likelihood over all targets that count. */
@@ -15,12 +15,13 @@ export interface Scored {
 export class Scorer {
   readonly #run: CompiledFunction<InputTypes, Outputs>;
 
-  constructor(config: ModelConfig, { threads }: { readonly threads?: number } = {}) {
+  constructor(config: ModelConfig, options: Pick<CompileOptions, "threads" | "weights" | "folder" | "rewrite"> = {}) {
     const symbols = takesAnyLength(config) ? "open" : "bound";
-    this.#run = compile(modelLoss(config, { training: false }), { outputs: ["loss"], threads, symbols, sessions: 16 });
+    this.#run = compile(modelLoss(config, { training: false }), { ...options, outputs: ["loss"], symbols, sessions: 16 });
   }
 
-  async score(batches: Iterable<Batch>, weights: ParameterBuffer): Promise<Scored> {
+  /** Weights are given each time, unless they are baked in. */
+  async score(batches: Iterable<Batch>, weights?: ParameterBuffer): Promise<Scored> {
     let [sum, targets] = [0, 0];
     for (const batch of batches) {
       const { loss } = await this.#run.run(batch.feeds, { weights });

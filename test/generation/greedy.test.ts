@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
-import { Greedy } from "../../src/generation/greedy.ts";
 import { highest } from "../../src/generation/sampling.ts";
+import { Translator } from "../../src/generation/translator.ts";
 import { type ModelConfig, modelConfig, modelLoss } from "../../src/models/any.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
@@ -59,10 +59,10 @@ describe("greedy decoding", () => {
     const layout = parametersOf(modelLoss(model));
     const weights = initialise(layout, chance(4));
     for (let i = 0; i < weights.data.length; i++) weights.data[i] *= 3; // clear preferences
-    const greedy = new Greedy(model, weights, { start, end, threads: 2 });
-    const found = await greedy.translate(sources);
-    await greedy.release();
-    for (const [i, source] of sources.entries()) expect([...found[i]]).toEqual(await slowly(model, source, weights));
+    const translator = new Translator(model, { weights, start, end, threads: 2 });
+    const found = await translator.translate(sources);
+    await translator.release();
+    for (const [i, source] of sources.entries()) expect(found[i].tokens).toEqual(await slowly(model, source, weights));
   });
 
   it("takes the first of the largest", () => {

@@ -1,0 +1,180 @@
+import { chance } from "../base/chance.ts";
+import { ConfigError } from "../base/errors.ts";
+import type { ModelConfig } from "../models/any.ts";
+import type { CompileOptions } from "../runtime/compile.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { beamSearch } from "./beam.ts";
+import { type PromptOptions, promptOf, promptOfIds } from "./prompt.ts";
+import { type Finish, type Request, RunningBatch } from "./running-batch.ts";
+import { type SamplingInput, sampling } from "./sampling.ts";
+import { speakerOf } from "./speaker.ts";
+import type { Prompt, Speaker } from "./speech.ts";
+import { TextStream } from "./text-stream.ts";
+
+export interface WriteOptions extends SamplingInput, PromptOptions {
+  /** The most tokens to write. */
+  readonly tokens?: number;
+  /** How many texts to write for each prompt. */
+  readonly samples?: number;
+  /** Everything random follows from it: the same seed writes the same text, whatever else is written at the same time. */
+  readonly seed?: number;
+  /** Strings at which to stop; they are not part of the text. */
+  readonly stop?: readonly string[];
+}
+
+export interface BeamWriteOptions extends PromptOptions {
+  readonly tokens?: number;
+  readonly beams: number;
+  readonly lengthPenalty?: number;
+  /** How many of the best texts to give, at most as many as there are beams. */
+  readonly samples?: number;
+  readonly stop?: readonly string[];
+}
+
+/** A token as it was chosen. */
+export interface WrittenToken {
+  readonly id: number;
+  readonly piece: string;
+  /** Natural logarithm, under the model's own distribution: before temperature and filters. */
+  readonly logProbability: number;
+}
+
+export interface Sample {
+  readonly text: string;
+  readonly tokens: readonly WrittenToken[];
+  /** Of all tokens together, with the `</s>` that ended them. */
+  readonly logProbability: number;
+  /** What ended it: `</s>`, the number of tokens, or a stop string. */
+  readonly finish: Finish | "stop";
+}
+
+/** A piece of text, whole characters only, and the sample that it belongs to. */
+export interface Piece {
+  readonly prompt: number;
+  readonly sample: number;
+  readonly text: string;
+}
+
+const usualTokens = 200;
+
+interface Writing {
+  readonly request: Request;
+  readonly place: { readonly prompt: number; readonly sample: number };
+  readonly stream: TextStream;
+  readonly tokens: WrittenToken[];
+  logProbability: number;
+  finish?: Sample["finish"];
+}
+
+/** A trained model that writes: it goes on with prompts, or answers sources. */
+export class Writer {
+  readonly #model: ModelConfig;
+  readonly #tokenizer: Tokenizer;
+  readonly #speaker: Speaker;
+
+  constructor({ model, tokenizer }: { readonly model: ModelConfig; readonly tokenizer: Tokenizer }, options: CompileOptions) {
+    this.#model = model;
+    this.#tokenizer = tokenizer;
+    this.#speaker = speakerOf(model, options);
+  }
+
+  /** Writes for all prompts at once. Gives the text as it comes, and in the end all samples of each prompt. */
+  async *write(prompts: readonly (string | Int32Array)[], options: WriteOptions = {}): AsyncGenerator<Piece, Sample[][]> {
+    const { samples = 1 } = options;
+    const writings = prompts.flatMap((prompt, i) => {
+      const begin = this.#prompt(prompt, options);
+      return Array.from({ length: samples }, (_, sample) => this.#writing(begin, { prompt: i, sample }, options));
+    });
+    const batch = new RunningBatch(this.#speaker);
+    for (const { request } of writings) batch.add(request);
+    while (batch.size > 0) {
+      for (const { request, token, logProbability, finish } of await batch.step()) {
+        const one = writings.find((writing) => writing.request === request) as Writing;
+        one.logProbability += logProbability;
+        let text = "";
+        if (token !== undefined) {
+          one.tokens.push({ id: token, piece: this.#tokenizer.piece(token), logProbability });
+          text = one.stream.push(token);
+        }
+        if (finish && !one.stream.stopped) text += one.stream.end();
+        one.finish = one.stream.stopped ? "stop" : finish;
+        if (one.finish === "stop") batch.remove(request);
+        if (text !== "") yield { ...one.place, text };
+      }
+    }
+    return prompts.map((_, i) => writings.filter(({ place }) => place.prompt === i).map(sampleOf));
+  }
+
+  /** The same without waiting for every piece. */
+  async samples(prompts: readonly (string | Int32Array)[], options: WriteOptions = {}): Promise<Sample[][]> {
+    const writing = this.write(prompts, options);
+    for (;;) {
+      const { done, value } = await writing.next();
+      if (done) return value;
+    }
+  }
+
+  /** The likeliest texts as a whole, found by following several at once. */
+  async best(prompts: readonly (string | Int32Array)[], options: BeamWriteOptions): Promise<Sample[][]> {
+    const { beams, lengthPenalty, tokens = usualTokens, samples = 1, stop = [] } = options;
+    if (samples > beams) throw new ConfigError(`${beams} beams give at most ${beams} samples, not ${samples}`);
+    const { end } = this.#tokenizer;
+    const begun = prompts.map((prompt) => this.#withRoom(this.#prompt(prompt, options), tokens, options));
+    const found = await beamSearch(this.#speaker, begun, { beams, lengthPenalty, tokens, end });
+    return found.map((hypotheses, i) =>
+      hypotheses.slice(0, samples).map((one) => {
+        const stream = new TextStream(this.#tokenizer, begun[i].source ? [] : begun[i].ids, stop);
+        for (const token of one.tokens) if (!stream.stopped) stream.push(token);
+        stream.end();
+        const written = one.tokens.map((id, t) => ({ id, piece: this.#tokenizer.piece(id), logProbability: one.logProbabilities[t] }));
+        return { text: stream.text, tokens: written, logProbability: one.logProbability, finish: stream.stopped ? "stop" : one.finish };
+      }),
+    );
+  }
+
+  release(): Promise<void> {
+    return this.#speaker.release();
+  }
+
+  #prompt(prompt: string | Int32Array, options: PromptOptions): Prompt {
+    return typeof prompt === "string"
+      ? promptOf(prompt, this.#model, this.#tokenizer, options)
+      : promptOfIds(prompt, this.#model, this.#tokenizer, options);
+  }
+
+  #writing(prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
+    const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, ...rest } = options;
+    const settings = sampling(rest);
+    const wrong = [...settings.bias.keys()].find((id) => id >= this.#speaker.vocab);
+    if (wrong !== undefined)
+      throw new ConfigError(
+        `at sampling.bias: the token id ${wrong} is not in the vocabulary, which goes from 0 to ${this.#speaker.vocab - 1}`,
+      );
+    const own = chance(seed).fork("sampling").fork(place.sample);
+    const request = { ...prompt, tokens, sampling: settings, chance: own, end: this.#tokenizer.end };
+    return {
+      request,
+      place,
+      stream: new TextStream(this.#tokenizer, prompt.source ? [] : prompt.ids, stop),
+      tokens: [],
+      logProbability: 0,
+    };
+  }
+
+  /** Beams are not read again from their later half: a prompt makes room for what is to come. */
+  #withRoom(prompt: Prompt, tokens: number, { strict, warn }: PromptOptions): Prompt {
+    const room = Math.max(1, this.#speaker.longest - tokens + 1);
+    if (prompt.source || prompt.ids.length <= room) return prompt;
+    const sentence = `${prompt.ids.length} tokens of the prompt and ${tokens} new ones are more than the context of ${this.#speaker.longest}`;
+    if (strict) throw new ConfigError(`${sentence}; ask for fewer, or leave out --strict to drop the prompt's beginning`);
+    warn?.(`${sentence}: the first ${prompt.ids.length - room} tokens of the prompt are dropped`);
+    return { ids: Array.from(prompt.ids).slice(-room) };
+  }
+}
+
+const sampleOf = ({ stream, tokens, logProbability, finish = "length" }: Writing): Sample => ({
+  text: stream.text,
+  tokens,
+  logProbability,
+  finish,
+});

@@ -1,0 +1,109 @@
+import { array, type HostArray } from "../base/arrays.ts";
+import { ConfigError } from "../base/errors.ts";
+import { countUnknown, encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
+import { Translator } from "../generation/translator.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { ModelConfig } from "../models/any.ts";
+import type { Arrays } from "../runtime/session.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+
+// One text as a model reads it: the ids that are fed, and a label for each position.
+
+/** A model that can be looked into: an open run with its weights, or the same made in memory. */
+export interface RunLike {
+  readonly config: { readonly model: ModelConfig; readonly labels?: readonly string[] };
+  readonly tokenizer: Tokenizer;
+  readonly weights: ParameterBuffer;
+}
+
+export interface ReadingOptions {
+  /** What a model with a source should have written; its own greedy answer if left out. */
+  readonly target?: string;
+  readonly threads?: number;
+  /** Told of tokens that are cut off or unknown. */
+  readonly warn?: (sentence: string) => void;
+}
+
+export interface Reading {
+  readonly feeds: Arrays;
+  /** A label for each position of the text. */
+  readonly tokens: readonly string[];
+  /** The target, where there is a source: what the decoder reads (`<s>` first) and what it should say there (`</s>` last). */
+  readonly target?: { readonly read: readonly string[]; readonly said: readonly string[] };
+}
+
+/** How the position is labelled that a classifier with a class token puts in front. */
+export const classToken = "<class>";
+
+export async function readingOf(run: RunLike, text: string, options: ReadingOptions = {}): Promise<Reading> {
+  const { model } = run.config;
+  if (model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate")) return pairReading(run, text, options);
+  if (options.target !== undefined)
+    throw new ConfigError("a target is for models that translate; this one reads one text only, so leave the target out");
+  const ids = fitted(
+    run,
+    "text",
+    model.model === "encoder" && model.task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text),
+    options,
+  );
+  const tokens = piecesOf(run, ids);
+  if (model.model !== "encoder") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
+  const unknownAnswer = model.task === "tag" ? row(new Int32Array(ids.length).fill(-1)) : array("int32", [-1]);
+  const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
+  return { feeds, tokens: model.task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+}
+
+async function pairReading(run: RunLike, text: string, options: ReadingOptions): Promise<Reading> {
+  const { tokenizer } = run;
+  if (tokenizer.encode(text).length === 0) throw nothing("text");
+  const source = fitted(run, "text", encodeSource(text, tokenizer), options);
+  const { read, said } = options.target === undefined ? await written(run, source, options) : given(run, options.target);
+  const [target, targets] = [fitted(run, "target", read, options), said.subarray(0, run.config.model.context)];
+  return {
+    feeds: { source: row(source), lengths: array("int32", [source.length]), target: row(target), targets: row(targets) },
+    tokens: piecesOf(run, source),
+    target: { read: piecesOf(run, target), said: piecesOf(run, targets) },
+  };
+}
+
+interface TargetIds {
+  readonly read: Int32Array;
+  readonly said: Int32Array;
+}
+
+function given({ tokenizer }: RunLike, target: string): TargetIds {
+  const [pair] = encodePairs([{ source: "", target }], tokenizer);
+  return { read: pair.target, said: pair.targets };
+}
+
+/** The model's own answer, the likeliest token each time. */
+async function written({ config, tokenizer, weights }: RunLike, source: Int32Array, { threads }: ReadingOptions): Promise<TargetIds> {
+  const { start = 0, end = 0 } = tokenizer;
+  const translator = new Translator(config.model, { weights, start, end, threads });
+  const [{ tokens }] = await translator.translate([source]).finally(() => translator.release());
+  return { read: Int32Array.of(start, ...tokens), said: Int32Array.of(...tokens, end) };
+}
+
+/** No longer than the context, and not empty. */
+function fitted({ config, tokenizer }: RunLike, what: string, ids: Int32Array, { warn }: ReadingOptions): Int32Array {
+  const { context } = config.model;
+  if (ids.length === 0) throw nothing(what);
+  if (ids.length > context) warn?.(`the ${what} has ${ids.length} tokens, and only the first ${context} fit into the context`);
+  const kept = ids.subarray(0, context);
+  const unknown = countUnknown([{ kept }], tokenizer);
+  if (unknown > 0) warn?.(`${unknown} of the ${what}'s ${kept.length} tokens are not in the vocabulary and count as unknown`);
+  return kept;
+}
+
+const nothing = (what: string): ConfigError => new ConfigError(`there is no token in the ${what} to look at; give one that is not empty`);
+
+const taggedIds = ({ tokenizer }: RunLike, text: string): Int32Array =>
+  Int32Array.from(tagUnits(text, tokenizer).flatMap((unit) => [...unit]));
+
+const piecesOf = ({ tokenizer }: RunLike, ids: Int32Array): string[] => Array.from(ids, (id) => tokenizer.piece(id));
+
+/** What should come next at each position; nobody knows it for the last. */
+const shifted = (ids: Int32Array): Int32Array => Int32Array.of(...ids.subarray(1), -1);
+
+/** A batch of one. */
+const row = (ids: Int32Array): HostArray => array("int32", ids, [1, ids.length]);
