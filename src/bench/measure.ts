@@ -9,6 +9,8 @@ export interface Contestant {
   readonly run: () => Promise<unknown>;
   /** Repetitions in a row, each round. */
   readonly burst: number;
+  /** What is done before each round and not timed. */
+  readonly prepare?: () => Promise<unknown>;
 }
 
 /** The thread pool of an idle session spins for a moment and would slow down the next one. */
@@ -26,6 +28,7 @@ export async function interleave<Name extends string>(
   const times = Object.fromEntries(names.map((name) => [name, [] as number[]])) as Record<Name, number[]>;
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
+      await contestants[name].prepare?.();
       await new Promise((resolve) => setTimeout(resolve, rest));
       for (let i = 0; i < contestants[name].burst; i++) {
         const start = performance.now();

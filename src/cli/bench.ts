@@ -1,25 +1,36 @@
 import { Argument, Command, Option } from "commander";
 import { benchTrain, type TrainingBench } from "../bench/train.ts";
 import { workloads } from "../bench/workloads.ts";
+import { decodeReport, decodeText } from "./bench-decode.ts";
 import { wholeNumber } from "./values.ts";
 
 interface Options {
   readonly threads: number;
   readonly json?: boolean;
   readonly only?: string;
+  readonly preset: string;
 }
 
 export const bench = new Command("bench")
   .description("speed on this machine, as ratios to what the same engine can do at best")
   .addArgument(
-    new Argument("[name]", "train: whole training steps (forward, backward, AdamW with clipping), beside the best MatMul")
-      .choices(["train"])
+    new Argument(
+      "[name]",
+      "train: whole training steps (forward, backward, AdamW with clipping), beside the best MatMul; decode: generation, beside products with the same weights",
+    )
+      .choices(["train", "decode"])
       .default("train"),
   )
   .option("--threads <n>", "threads of the engine", wholeNumber, 2)
   .addOption(new Option("--only <workload>", "one workload").choices(workloads.map(({ name }) => name)))
+  .option("--preset <name>", "the model whose decoding is measured, with random weights", "gpt2")
   .option("--json", "print one line of JSON and nothing else")
-  .action(async (_: string, { threads, json, only }: Options) => {
+  .action(async (name: string, { threads, json, only, preset }: Options) => {
+    if (name === "decode") {
+      const found = await decodeReport(preset, threads);
+      if (found) console.log(json ? JSON.stringify(found) : decodeText(found, threads));
+      return;
+    }
     const chosen = workloads.filter(({ name }) => only === undefined || name === only);
     if (!json) console.error("measuring; a quiet machine gives the best figures …");
     const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen);

@@ -3,10 +3,14 @@ import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ConfigError, QkvError } from "../base/errors.ts";
 import { bench } from "./bench.ts";
+import { classify } from "./classify.ts";
 import { evalCommand } from "./eval.ts";
+import { generate } from "./generate.ts";
 import { info } from "./info.ts";
 import { recipesCommand } from "./recipes.ts";
+import { tag } from "./tag.ts";
 import { train } from "./train.ts";
+import { translate } from "./translate.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
 
@@ -16,6 +20,10 @@ const program = new Command("qkv")
   .addCommand(train)
   .addCommand(info)
   .addCommand(evalCommand)
+  .addCommand(generate)
+  .addCommand(classify)
+  .addCommand(tag)
+  .addCommand(translate)
   .addCommand(recipesCommand)
   .addCommand(bench);
 

@@ -27,3 +27,12 @@ export function share(text: string): number {
   if (text.trim() === "" || !(value >= 0 && value < 1)) throw new InvalidArgumentError("a share from 0 to below 1 is wanted.");
   return value;
 }
+
+/** A number within bounds. */
+export const between =
+  (from: number, to: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (text.trim() === "" || !(value >= from && value <= to)) throw new InvalidArgumentError(`a number from ${from} to ${to} is wanted.`);
+    return value;
+  };

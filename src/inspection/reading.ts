@@ -4,6 +4,7 @@ import { countUnknown, encodePairs, encodeSource, tagUnits } from "../batches/en
 import { Translator } from "../generation/translator.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { ModelConfig } from "../models/any.ts";
+import type { RnnConfig } from "../models/config.ts";
 import type { Arrays } from "../runtime/session.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
@@ -15,6 +16,9 @@ export interface RunLike {
   readonly tokenizer: Tokenizer;
   readonly weights: ParameterBuffer;
 }
+
+/** Any model but an RNN. */
+export type Transformer = Exclude<ModelConfig, RnnConfig>;
 
 export interface ReadingOptions {
   /** What a model with a source should have written; its own greedy answer if left out. */
@@ -76,12 +80,12 @@ function given({ tokenizer }: RunLike, target: string): TargetIds {
   return { read: pair.target, said: pair.targets };
 }
 
-/** The model's own answer, the likeliest token each time. */
+/** The model's own answer, the likeliest token each time, as far as the context reaches. */
 async function written({ config, tokenizer, weights }: RunLike, source: Int32Array, { threads }: ReadingOptions): Promise<TargetIds> {
   const { start = 0, end = 0 } = tokenizer;
   const translator = new Translator(config.model, { weights, start, end, threads });
   const [{ tokens }] = await translator.translate([source]).finally(() => translator.release());
-  return { read: Int32Array.of(start, ...tokens), said: Int32Array.of(...tokens, end) };
+  return { read: Int32Array.of(start, ...tokens).subarray(0, config.model.context), said: Int32Array.of(...tokens, end) };
 }
 
 /** No longer than the context, and not empty. */

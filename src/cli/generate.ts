@@ -1,0 +1,200 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { ConfigError, DataError } from "../base/errors.ts";
+import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
+import { readsSource } from "../generation/prompt.ts";
+import type { Sample, WriteOptions } from "../generation/writer.ts";
+import { Writer } from "../generation/writer.ts";
+import { baked, type Precision } from "../runs/baked.ts";
+import { cacheFolder } from "../runs/cache.ts";
+import { type OpenRun, openRun } from "../runs/folder.ts";
+import { openWeights, type WeightFile } from "../runs/weight-file.ts";
+import { addFlags, typedNames } from "./flags.ts";
+import { between, countFromZero, wholeNumber } from "./values.ts";
+import { beamFlags, engineFlags } from "./writing-flags.ts";
+
+const samplingFlags: readonly Option[] = [
+  new Option("--temperature <n>", "below 1 surer, above 1 wilder, 0 always the likeliest token").argParser(between(0, 1000)).default(0.8),
+  new Option("--top-k <n>", "only the k likeliest tokens; 0 for all").argParser(countFromZero),
+  new Option("--top-p <share>", "only the likeliest tokens that together have this probability").argParser(between(0, 1)),
+  new Option("--min-p <share>", "only tokens with this share of the likeliest one's probability").argParser(between(0, 1)),
+  new Option("--repetition-penalty <n>", "above 1: tokens that were there before become less likely").argParser(between(0.01, 1000)),
+  new Option("--bias <id=number>", "added to the score of a token, by its id; -Infinity forbids it (may be given again)").argParser(bias),
+  new Option("--seed <n>", "the same seed writes the same text").argParser(countFromZero).default(1),
+];
+
+interface Options {
+  readonly tokens: number;
+  readonly temperature: number;
+  readonly topK?: number;
+  readonly topP?: number;
+  readonly minP?: number;
+  readonly repetitionPenalty?: number;
+  readonly bias?: ReadonlyMap<number, number>;
+  readonly seed: number;
+  readonly samples: number;
+  readonly stop?: readonly string[];
+  readonly beams?: number;
+  readonly lengthPenalty?: number;
+  readonly strict?: boolean;
+  readonly ids?: boolean;
+  readonly logProbabilities?: boolean;
+  readonly weights?: Precision;
+  readonly threads?: number;
+  readonly json?: boolean;
+}
+
+export const generate = addFlags(
+  new Command("generate")
+    .description("goes on with a text, or answers a source")
+    .argument("<run>", "the run folder")
+    .argument("[prompt]", "what to go on with; without one, a text from its beginning", "")
+    .option("--tokens <n>", "the most tokens to write", wholeNumber, 200)
+    .option("--samples <n>", "how many texts to write", wholeNumber, 1)
+    .addOption(new Option("--stop <text>", "stop before this text (may be given again)").argParser(listed))
+    .option("--strict", "refuse a prompt that is longer than the context")
+    .option("--ids", "the prompt is a list of token ids, such as 5,17,3")
+    .option("--log-probabilities", "with --json: every token with its log-probability"),
+  samplingFlags,
+  beamFlags,
+  engineFlags,
+).action(async (folder: string, prompt: string, options: Options, command: Command) => {
+  const run = openRun(folder);
+  const { model } = run.config;
+  if (options.beams !== undefined && options.beams > 1) refuseChance(command);
+  const begin = options.ids ? idList(prompt) : prompt;
+  const file = openWeights(run);
+  const threads = options.threads ?? run.config.training.threads;
+  const writer = new Writer({ model, tokenizer: run.tokenizer }, { threads, ...baked(file, options.weights) });
+  const rounding = await roundingOr(run, file, options, threads);
+  const shown = !options.json;
+  const before = options.ids || readsSource(model) ? "" : prompt;
+  const samples = await written(writer, begin, options, shown ? (text) => process.stdout.write(text) : undefined, before);
+  if (!shown) console.log(JSON.stringify(answer(prompt, samples, rounding, options)));
+  await writer.release();
+});
+
+/** Writes as it comes where there is one text; several come one after the other, when all are there. */
+async function written(
+  writer: Writer,
+  begin: string | Int32Array,
+  options: Options,
+  show: ((text: string) => void) | undefined,
+  before: string,
+): Promise<readonly Sample[]> {
+  const { beams = 1, lengthPenalty, tokens, samples, stop, strict } = options;
+  const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+  if (beams > 1) {
+    const [found] = await writer.best([begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });
+    if (show) showAll(found, before, show);
+    return found;
+  }
+  const writing = writer.write([begin], { ...settings(options), warn });
+  const streams = show !== undefined && samples === 1;
+  let any = false;
+  for (;;) {
+    const { done, value } = await writing.next();
+    if (done) {
+      if (streams) show("\n");
+      else if (show) showAll(value[0], before, show);
+      return value[0];
+    }
+    if (streams) show(any ? value.text : before + value.text);
+    any = true;
+  }
+}
+
+function showAll(samples: readonly Sample[], before: string, show: (text: string) => void): void {
+  for (const [i, { text }] of samples.entries()) show(`${samples.length > 1 ? `${i > 0 ? "\n" : ""}[${i + 1}]\n` : ""}${before}${text}\n`);
+}
+
+const settings = ({
+  tokens,
+  samples,
+  seed,
+  stop,
+  strict,
+  temperature,
+  topK,
+  topP,
+  minP,
+  repetitionPenalty,
+  bias: added,
+}: Options): WriteOptions => ({
+  tokens,
+  samples,
+  seed,
+  stop,
+  strict,
+  temperature,
+  topK,
+  topP,
+  minP,
+  repetitionPenalty,
+  bias: added && new Map(added),
+});
+
+function answer(prompt: string, samples: readonly Sample[], rounding: Rounding | undefined, { logProbabilities }: Options) {
+  return {
+    prompt,
+    samples: samples.map(({ text, tokens, logProbability, finish }) => ({
+      text,
+      tokens: tokens.length,
+      logProbability,
+      finish,
+      ...(logProbabilities && { logProbabilities: tokens.map(({ piece, ...token }) => ({ token: piece, ...token })) }),
+    })),
+    ...(rounding && { rounding }),
+  };
+}
+
+/** Beams look for the likeliest text; what makes a choice random has no place there. */
+function refuseChance(command: Command): void {
+  const [typed] = typedNames(command, samplingFlags);
+  if (typed)
+    throw new ConfigError(`--${typed} is for texts that are drawn by chance; beams look for the likeliest one, so leave one of them out`);
+}
+
+/** Rounded weights are worse by a little: says by how much, on data that was held out, where that is quickly found. */
+async function roundingOr(run: OpenRun, file: WeightFile, { weights = "f32" }: Options, threads: number): Promise<Rounding | undefined> {
+  if (weights === "f32") return undefined;
+  const { data, task } = run.config;
+  if (task === "lm" && data.train > largest) {
+    console.error(`what ${weights} costs in perplexity: qkv eval ${run.folder} --weights ${weights}`);
+    return undefined;
+  }
+  try {
+    const found = await roundingOf(run, file, weights, { cache: cacheFolder(), threads });
+    const change = 100 * (found.rounded / found.f32 - 1);
+    console.error(
+      `${weights}: perplexity ${found.f32.toFixed(4)} → ${found.rounded.toFixed(4)} (${change >= 0 ? "+" : ""}${change.toFixed(2)} %) on ${found.tokens.toLocaleString("en")} held-out tokens`,
+    );
+    return found;
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    console.error(`${weights}: what it costs in perplexity is not known here (${error.message})`);
+    return undefined;
+  }
+}
+
+/** Reading more bytes than this only to see what rounding costs would take too long. */
+const largest = 100e6;
+
+function idList(text: string): Int32Array {
+  const numbers = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+  const wrong = numbers.findIndex((id) => !Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1);
+  if (wrong >= 0) throw new ConfigError(`--ids wants whole numbers with commas in between, not ${JSON.stringify(text.split(",")[wrong])}`);
+  return Int32Array.from(numbers);
+}
+
+function listed(text: string, before: readonly string[] = []): readonly string[] {
+  if (text === "") throw new InvalidArgumentError("an empty text would stop at once.");
+  return [...before, text];
+}
+
+function bias(text: string, before: ReadonlyMap<number, number> = new Map()): ReadonlyMap<number, number> {
+  const [id, value] = text.split("=");
+  const numbers = [id, value].map((part) => (part === undefined || part.trim() === "" ? Number.NaN : Number(part)));
+  if (!Number.isInteger(numbers[0]) || numbers[0] < 0 || Number.isNaN(numbers[1]))
+    throw new InvalidArgumentError("a token id and a number are wanted, such as 17=-2.5.");
+  return new Map([...before, [numbers[0], numbers[1]]]);
+}

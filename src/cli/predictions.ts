@@ -1,0 +1,56 @@
+import { Command } from "commander";
+import type { PredictOptions, Texts } from "../evaluation/predict.ts";
+import { requireTask } from "../evaluation/task.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import { type OpenRun, openRun, readWeights } from "../runs/folder.ts";
+import { givenTexts } from "./texts.ts";
+import { wholeNumber } from "./values.ts";
+
+interface Options {
+  readonly json?: boolean;
+  readonly threads?: number;
+}
+
+type Predict<Answer> = (run: OpenRun, weights: ParameterBuffer, texts: Texts, options: PredictOptions) => AsyncGenerator<Answer>;
+
+/** A command that answers texts, from the arguments or the lines of standard input, one answer for each. */
+export function predictionCommand<Answer>(
+  name: "classify" | "tag",
+  description: string,
+  predict: Predict<Answer>,
+  shown: (answer: Answer, run: OpenRun) => string,
+): Command {
+  return new Command(name)
+    .description(description)
+    .argument("<run>", "the run folder")
+    .argument("[text...]", "texts; without any, the lines of standard input")
+    .option("--threads <n>", "threads of the engine", wholeNumber)
+    .option("--json", "print one line of JSON and nothing else")
+    .action(async (folder: string, given: string[], { json, threads }: Options) => {
+      const run = openRun(folder);
+      requireTask(run, name);
+      const { unit, texts } = givenTexts(given, process.stdin);
+      const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+      const options = { unit, warn, threads: threads ?? run.config.training.threads };
+      const answers = predict(run, readWeights(run).weights, texts, options);
+      if (json) await printJson(answers);
+      else await printEach(answers, (answer) => shown(answer, run));
+    });
+}
+
+/** As they come; whoever reads them may have had enough (`| head`), and then there is no more to do. */
+export async function printEach<Answer>(answers: AsyncIterable<Answer>, shown: (answer: Answer) => string): Promise<void> {
+  for await (const answer of answers) {
+    if (!process.stdout.writable) break;
+    process.stdout.write(`${shown(answer)}\n`);
+  }
+}
+
+/** One line, printed when all is well: half a line would help nobody. It may be longer than a string can be. */
+export async function printJson(answers: AsyncIterable<unknown>): Promise<void> {
+  const results: string[] = [];
+  for await (const answer of answers) results.push(JSON.stringify(answer));
+  process.stdout.write('{"results":[');
+  for (const [i, result] of results.entries()) process.stdout.write(i === 0 ? result : `,${result}`);
+  process.stdout.write("]}\n");
+}

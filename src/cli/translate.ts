@@ -1,0 +1,36 @@
+import { Command } from "commander";
+import { requireTask } from "../evaluation/task.ts";
+import { translateTexts } from "../evaluation/translate.ts";
+import type { Precision } from "../runs/baked.ts";
+import { openRun } from "../runs/folder.ts";
+import { openWeights } from "../runs/weight-file.ts";
+import { addFlags } from "./flags.ts";
+import { printEach, printJson } from "./predictions.ts";
+import { givenTexts } from "./texts.ts";
+import { beamFlags, engineFlags } from "./writing-flags.ts";
+
+interface Options {
+  readonly beams?: number;
+  readonly lengthPenalty?: number;
+  readonly weights?: Precision;
+  readonly threads?: number;
+  readonly json?: boolean;
+}
+
+export const translate = addFlags(
+  new Command("translate")
+    .description("the target of each source text")
+    .argument("<run>", "the run folder")
+    .argument("[text...]", "sources; without any, the lines of standard input"),
+  beamFlags,
+  engineFlags,
+).action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
+  const run = openRun(folder);
+  requireTask(run, "translate");
+  const { unit, texts } = givenTexts(given, process.stdin);
+  const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+  const options = { unit, warn, beams, lengthPenalty, precision, threads: threads ?? run.config.training.threads };
+  const translations = translateTexts(run, openWeights(run), texts, options);
+  if (json) await printJson(translations);
+  else await printEach(translations, ({ target }) => target);
+});

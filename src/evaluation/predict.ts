@@ -1,0 +1,158 @@
+import { DataError, NonFiniteError } from "../base/errors.ts";
+import { ignored } from "../batches/batch.ts";
+import { countUnknown, cut, tagUnits, wordsOf } from "../batches/encode.ts";
+import { type LabelledIds, type Layout, labelledLayout, type TaggedIds, taggedLayout } from "../batches/examples.ts";
+import { highest } from "../generation/sampling.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { OpenRun } from "../runs/folder.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { LabelScorer } from "./label-scorer.ts";
+import { requireTask } from "./task.ts";
+import { cutTexts, unknownTokens } from "./warnings.ts";
+
+// Labels and tags for texts that have none. Any number of texts goes through, a chunk at a time, and comes out in order.
+
+export interface Classification {
+  readonly text: string;
+  /** The likeliest label. */
+  readonly label: string;
+  /** Of every label, together 1. */
+  readonly probabilities: Readonly<Record<string, number>>;
+}
+
+export interface Tagging {
+  readonly text: string;
+  /** What the tags belong to: words, or characters (bytes) where the model was trained on those. */
+  readonly tokens: readonly string[];
+  /** The likeliest tag of each. */
+  readonly tags: readonly string[];
+}
+
+export interface PredictOptions {
+  readonly threads?: number;
+  /** What a text is called in errors and warnings, such as "line". */
+  readonly unit?: string;
+  /** Told once, when all texts are through. */
+  readonly warn?: (sentence: string) => void;
+}
+
+export type Texts = Iterable<string> | AsyncIterable<string>;
+
+export const classifyTexts = (run: OpenRun, weights: ParameterBuffer, texts: Texts, options: PredictOptions = {}) =>
+  predict(run, weights, texts, options, classifying(run.tokenizer));
+
+export const tagTexts = (run: OpenRun, weights: ParameterBuffer, texts: Texts, options: PredictOptions = {}) =>
+  predict(run, weights, texts, options, tagging(run.tokenizer));
+
+/** How one task's texts become ids, and its scores an answer. */
+interface Reading<E, Answer> {
+  readonly task: "classify" | "tag";
+  readonly layout: Layout<E>;
+  encode(text: string): E;
+  answer(text: string, example: E, scores: Float32Array, labels: readonly string[]): Answer;
+}
+
+const classifying = (tokenizer: Tokenizer): Reading<LabelledIds, Classification> => ({
+  task: "classify",
+  layout: labelledLayout,
+  encode: (text) => ({ ids: tokenizer.encode(text), label: ignored }),
+  answer(text, _, scores, labels) {
+    const shares = softmax(scores);
+    const probabilities = Object.fromEntries(labels.map((label, i) => [label, shares[i]]));
+    return { text, label: labels[best(scores)], probabilities };
+  },
+});
+
+interface Unit {
+  readonly name: string;
+  /** Tokens. */
+  readonly length: number;
+}
+
+const tagging = (tokenizer: Tokenizer): Reading<TaggedIds & { readonly units: readonly Unit[] }, Tagging> => ({
+  task: "tag",
+  layout: taggedLayout,
+  encode(text) {
+    const pieces = tagUnits(text, tokenizer);
+    const names = unitNames(text, pieces, tokenizer);
+    const ids = Int32Array.from(pieces.flatMap((piece) => [...piece]));
+    return { ids, tags: new Int32Array(ids.length).fill(ignored), units: pieces.map(({ length }, i) => ({ name: names[i], length })) };
+  },
+  answer(text, { ids, units }, scores, labels) {
+    const [tokens, tags]: [string[], string[]] = [[], []];
+    let at = 0; // the token that carries a unit's tag is its first
+    for (const { name, length } of units) {
+      if (at >= ids.length) break; // cut off
+      if (length > 0) {
+        tokens.push(name);
+        tags.push(labels[best(scores.subarray(at * labels.length, (at + 1) * labels.length))]);
+      }
+      at += length;
+    }
+    return { text, tokens, tags };
+  },
+});
+
+/** The units as they stand in the text; a special token that is written out in it is one unit of several characters. */
+function unitNames(text: string, units: readonly Int32Array[], tokenizer: Tokenizer): readonly string[] {
+  const written = tokenizer.kind === "char" ? [...text] : tokenizer.kind === "byte" ? [] : wordsOf(text);
+  return written.length === units.length ? written : units.map(([id]) => tokenizer.piece(id));
+}
+
+const atOnce = 1024;
+
+async function* predict<E extends LabelledIds | TaggedIds, Answer>(
+  run: OpenRun,
+  weights: ParameterBuffer,
+  texts: Texts,
+  { threads, unit = "text", warn = () => {} }: PredictOptions,
+  { task, layout, encode, answer }: Reading<E, Answer>,
+): AsyncGenerator<Answer> {
+  requireTask(run, task);
+  const { context } = run.config.model;
+  const scorer = new LabelScorer(run, weights, threads);
+  let [all, shortened, unknown] = [0, 0, 0];
+  try {
+    for await (const chunk of chunks(texts, atOnce)) {
+      const whole = chunk.map((text, i) => nonEmpty(encode(text), `${unit} ${all + i + 1}`));
+      const { examples, count } = cut(whole, context);
+      [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, run.tokenizer)];
+      const answers: Answer[] = new Array(chunk.length);
+      for await (const { place, scores } of scorer.score(examples, layout))
+        answers[place] = answer(chunk[place], examples[place], scores, scorer.labels);
+      yield* answers;
+    }
+  } finally {
+    await scorer.release();
+  }
+  for (const sentence of [...cutTexts(shortened, all, `${unit}s`, context), ...unknownTokens(unknown)]) warn(sentence);
+}
+
+export async function* chunks(texts: Texts, size: number): AsyncGenerator<string[]> {
+  let chunk: string[] = [];
+  for await (const text of texts) {
+    chunk.push(text);
+    if (chunk.length < size) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+function nonEmpty<E extends { readonly ids: Int32Array }>(example: E, where: string): E {
+  if (example.ids.length === 0)
+    throw new DataError(`${where}: there is nothing in it that the model could read; give some words, or leave it out`);
+  return example;
+}
+
+function best(scores: Float32Array): number {
+  if (scores.every(Number.isFinite)) return highest(scores);
+  throw new NonFiniteError("the model gives scores that are not numbers, so its weights are of no use; train it again");
+}
+
+function softmax(scores: Float32Array): number[] {
+  const largest = Math.max(...scores);
+  const powers = Array.from(scores, (score) => Math.exp(score - largest));
+  const total = powers.reduce((a, b) => a + b, 0);
+  return powers.map((power) => power / total);
+}

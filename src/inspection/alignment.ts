@@ -1,0 +1,83 @@
+import { ConfigError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import { highest } from "../generation/sampling.ts";
+import type { AttentionLook } from "./look.ts";
+
+type Pattern = readonly (readonly number[])[];
+
+export interface Alignment {
+  readonly tokens: readonly string[];
+  readonly targetTokens: readonly string[];
+  /** The mean over all heads that were looked at, [target][source]. */
+  readonly matrix: Pattern;
+  /** For each target token, the place of the source token with most weight. */
+  readonly path: readonly number[];
+}
+
+/** Which source token each target token comes from. */
+export function alignmentOf({ tokens, targetTokens, layers }: AttentionLook): Alignment {
+  const matrix = meanPattern(layers.flatMap(({ heads }) => heads.map(({ pattern }) => pattern)));
+  return { tokens, targetTokens, matrix, path: matrix.map(highest) };
+}
+
+/** The mean of patterns of one size. */
+export function meanPattern(patterns: readonly Pattern[]): Pattern {
+  const [first] = patterns;
+  return first.map((row, i) => row.map((_, j) => patterns.reduce((sum, pattern) => sum + pattern[i][j], 0) / patterns.length));
+}
+
+/**
+ * Attention rollout (Abnar & Zuidema 2020): how much of each input token reaches each position after each layer, if heads are averaged,
+ * a residual connection counts as half of what passes, and layers are multiplied. Each layer has one head, the rollout so far.
+ */
+export function rollout(look: AttentionLook, { residual = true }: { readonly residual?: boolean } = {}): AttentionLook {
+  if (look.kind === "cross")
+    throw new ConfigError("a rollout multiplies layers of self-attention; look at the kind self or encoder for it");
+  let before: Pattern | undefined;
+  const layers = look.layers.map(({ layer, heads }) => {
+    const mixed = meanPattern(heads.map(({ pattern }) => pattern));
+    const step = (residual ? withIdentity(mixed) : mixed).map(toOne);
+    before = before ? product(step, before) : step;
+    return { layer, heads: [{ head: 0, pattern: before }] };
+  });
+  return { ...look, layers };
+}
+
+const withIdentity = (pattern: Pattern): Pattern => pattern.map((row, i) => row.map((p, j) => (p + (i === j ? 1 : 0)) / 2));
+
+/** Rows of linear attention do not sum to one by themselves. */
+function toOne(row: readonly number[]): readonly number[] {
+  const total = row.reduce((a, b) => a + b, 0);
+  return total === 0 ? row : row.map((p) => p / total);
+}
+
+const product = (a: Pattern, b: Pattern): Pattern => a.map((row) => b[0].map((_, j) => row.reduce((sum, p, k) => sum + p * b[k][j], 0)));
+
+export interface Attended {
+  readonly query: number;
+  readonly layer: number;
+  readonly head: number;
+  readonly key: number;
+  readonly token: string;
+  readonly weight: number;
+}
+
+/** The coreference look: the token that a query (its place, or its text where it occurs once) attends to most, by layer and head. */
+export function attendedBy(look: AttentionLook, query: number | string): Attended[] {
+  const row = typeof query === "number" ? query : placeOf(look.targetTokens, query);
+  if (!Number.isInteger(row) || row < 0 || row >= look.targetTokens.length)
+    throw new ConfigError(`there is no token at place ${row}; the text has ${look.targetTokens.length}, counted from 0`);
+  return look.layers.flatMap(({ layer, heads }) =>
+    heads.map(({ head, pattern }) => {
+      const key = highest(pattern[row]);
+      return { query: row, layer, head, key, token: look.tokens[key], weight: pattern[row][key] };
+    }),
+  );
+}
+
+function placeOf(tokens: readonly string[], token: string): number {
+  const places = tokens.flatMap((found, i) => (found === token ? [i] : []));
+  if (places.length === 1) return places[0];
+  if (places.length > 1) throw new ConfigError(`"${token}" occurs at the places ${places.join(", ")}; give one of these numbers`);
+  throw new ConfigError(`no token is "${token}"${suggest(token, tokens) || `; there are ${tokens.slice(0, 20).join(", ")}`}`);
+}

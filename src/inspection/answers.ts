@@ -1,0 +1,78 @@
+import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
+import { type Reading, type ReadingOptions, type RunLike, readingOf } from "./reading.ts";
+
+// What a model answers to one text, as log-probabilities.
+
+export interface Answers {
+  /** The mean negative log-likelihood of the tokens that do come next, in nats; not there where nobody said what is right. */
+  readonly loss?: number;
+  /** [time, vocab]; of labels [time, label], or [label] for the whole text. */
+  readonly logProbabilities: Activation;
+}
+
+export interface Candidate {
+  readonly token: string;
+  readonly probability: number;
+}
+
+/** The answers to a reading, with some taps replaced or not. */
+export async function answersOf(
+  run: RunLike,
+  reading: Reading,
+  options: Pick<ObserveOptions, "patches" | "threads"> = {},
+): Promise<Answers> {
+  const { scores } = await observe(run, reading, { ...options, outputs: ["scores"] });
+  const { model } = run.config;
+  const axes = model.model !== "encoder" ? ["time", "vocab"] : model.task === "tag" ? ["time", "label"] : ["label"];
+  const logProbabilities = logSoftmax(activationOf({ name: "log-probabilities", axes }, scores));
+  const loss = meanLoss(logProbabilities, reading.feeds.targets.data as Int32Array);
+  return { ...(loss !== undefined && { loss }), logProbabilities };
+}
+
+/** Numbers that are as many as the last axis is long, one row after the other. */
+export function rowsOf({ shape, data }: Pick<Activation, "shape" | "data">): Float32Array[] {
+  const length = shape[shape.length - 1];
+  return Array.from({ length: data.length / length }, (_, i) => data.subarray(i * length, (i + 1) * length));
+}
+
+function logSoftmax(scores: Activation): Activation {
+  const data = Float32Array.from(scores.data);
+  for (const row of rowsOf({ shape: scores.shape, data })) {
+    const most = row.reduce((a, b) => Math.max(a, b));
+    const total = Math.log(row.reduce((sum, score) => sum + Math.exp(score - most), 0)) + most;
+    for (const [i, score] of row.entries()) row[i] = score - total;
+  }
+  return { ...scores, data };
+}
+
+function meanLoss(logProbabilities: Activation, targets: Int32Array): number | undefined {
+  const losses = rowsOf(logProbabilities).flatMap((row, i) => (targets[i] >= 0 ? [-row[targets[i]]] : []));
+  return losses.length > 0 ? losses.reduce((a, b) => a + b) / losses.length : undefined;
+}
+
+/** The likeliest answers of a row of log-probabilities. */
+export function likeliest(run: RunLike, row: Float32Array, count: number): Candidate[] {
+  const { config, tokenizer } = run;
+  const name = config.model.model === "encoder" ? (i: number) => config.labels?.[i] ?? String(i) : (id: number) => tokenizer.piece(id);
+  const order = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
+  return order.slice(0, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
+}
+
+export interface Next {
+  readonly prompt: string;
+  readonly candidates: readonly Candidate[];
+}
+
+/** What may come after a text (after the target so far, where there is a source), or the labels of a whole text; of each position's label, the last's. */
+export async function nextTokensOf(
+  run: RunLike,
+  text: string,
+  { top = 10, ...options }: ReadingOptions & { readonly top?: number } = {},
+): Promise<Next> {
+  const { model } = run.config;
+  const hasSource = model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate");
+  const reading = await readingOf(run, text, hasSource ? { target: "", ...options } : options);
+  const { logProbabilities } = await answersOf(run, reading, options);
+  const prompt = hasSource ? `${text} → ${options.target ?? ""}` : text;
+  return { prompt, candidates: likeliest(run, rowsOf(logProbabilities).at(-1) ?? new Float32Array(), top) };
+}

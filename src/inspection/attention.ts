@@ -1,0 +1,93 @@
+import { ConfigError } from "../base/errors.ts";
+import type { ModelConfig } from "../models/any.ts";
+import type { AttentionHead, AttentionKind, AttentionLook } from "./look.ts";
+import { type Activation, activationOf, observe } from "./observe.ts";
+import { type ReadingOptions, type RunLike, readingOf, type Transformer } from "./reading.ts";
+import { described } from "./taps.ts";
+
+export interface AttentionOptions extends ReadingOptions {
+  /** Left out: cross where there is a source, an encoder's own, a decoder's own. */
+  readonly kind?: AttentionKind;
+  /** From 0; all of them if left out. */
+  readonly layer?: number;
+  readonly head?: number;
+}
+
+/** The kinds of attention that a model has, the usual one first. An encoder's is its own attention too. */
+export function kindsOf(model: ModelConfig): readonly AttentionKind[] {
+  switch (model.model) {
+    case "decoder":
+      return ["self"];
+    case "encoder":
+      return ["encoder", "self"];
+    case "encoder-decoder":
+      return ["cross", "self", "encoder"];
+    case "rnn":
+      return model.task === "translate" && model.attention ? ["cross"] : [];
+  }
+}
+
+/** The place of the blocks to which an attention belongs. */
+export const stackPlace = ({ model }: Transformer, kind: AttentionKind): string =>
+  model === "encoder-decoder" ? `model/${kind === "encoder" ? "encoder" : "decoder"}` : model;
+
+/** The place of a layer's attention in the model, such as `decoder/block.0/attention`. */
+export const attentionPlace = (model: ModelConfig, kind: AttentionKind, layer: number): string =>
+  model.model === "rnn" ? "model/attention" : `${stackPlace(model, kind)}/block.${layer}/${kind === "cross" ? "cross" : "attention"}`;
+
+/** How many layers and heads of attention a model has; an RNN's alignment is one. */
+export const attentionSizes = (model: ModelConfig): { readonly layers: number; readonly heads: number } =>
+  model.model === "rnn" ? { layers: 1, heads: 1 } : { layers: model.layers, heads: model.heads };
+
+/** Where a text's tokens attend to, by layer and head. A row of cross-attention is labelled with the token that is said there. */
+export async function attentionOf(run: RunLike, text: string, options: AttentionOptions = {}): Promise<AttentionLook> {
+  const { model } = run.config;
+  const kind = chosenKind(model, options.kind);
+  const sizes = attentionSizes(model);
+  const layers = chosen("layer", sizes.layers, options.layer);
+  const heads = chosen("head", sizes.heads, options.head);
+  const reading = await readingOf(run, text, options);
+  const names = layers.map((layer) => `${attentionPlace(model, kind, layer)}/pattern`);
+  const results = await observe(run, reading, { taps: names, threads: options.threads });
+  const { read = reading.tokens, said = reading.tokens } = reading.target ?? {};
+  const own = kind === "encoder" ? reading.tokens : read;
+  return {
+    tokens: kind === "cross" ? reading.tokens : own,
+    targetTokens: kind === "cross" ? said : own,
+    kind,
+    layers: layers.map((layer, i) => {
+      const pattern = activationOf({ name: names[i], axes: ["head", "query", "key"] }, results[names[i]]);
+      return { layer, heads: heads.map((head) => headOf(pattern, head)) };
+    }),
+  };
+}
+
+function headOf({ shape: [, queries, keys], data }: Activation, head: number): AttentionHead {
+  const rows = Array.from({ length: queries }, (_, query) => (head * queries + query) * keys);
+  return { head, pattern: rows.map((at) => Array.from(data.subarray(at, at + keys))) };
+}
+
+/** The kind that was asked for, if the model has it. */
+export function chosenKind(model: ModelConfig, asked: AttentionKind | undefined): AttentionKind {
+  const kinds = kindsOf(model);
+  if (kinds.length === 0) {
+    const cure =
+      model.model === "rnn" && model.task === "lm"
+        ? "look into a decoder (--model decoder), or at what comes next (--view next)"
+        : "train it without --no-attention to see an alignment";
+    throw new ConfigError(`${described(model)} has no attention to look at; ${cure}`);
+  }
+  const kind = asked ?? kinds[0];
+  if (!kinds.includes(kind))
+    throw new ConfigError(`${described(model)} has no attention of the kind "${kind}"; it has ${kinds.join(", ")}`);
+  return kind;
+}
+
+/** One of several, or all of them. */
+export function chosen(what: "layer" | "head", count: number, asked: number | undefined): number[] {
+  const all = [...Array(count).keys()];
+  if (asked === undefined) return all;
+  if (!all.includes(asked))
+    throw new ConfigError(`there is no ${what} ${asked}; the model has ${count === 1 ? `only ${what} 0` : `${what}s 0 to ${count - 1}`}`);
+  return [asked];
+}

@@ -1,0 +1,119 @@
+import { array, elementCount, type HostArray } from "../base/arrays.ts";
+import { ConfigError } from "../base/errors.ts";
+import { tensorFunction } from "../graph/graph.ts";
+import type { Scope } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
+import { float32 } from "../graph/type.ts";
+import { headSize } from "../layers/heads.ts";
+import { attentionPositions, positioned } from "../layers/positions.ts";
+import { compile } from "../runtime/compile.ts";
+import { rowsOf } from "./answers.ts";
+import { attentionPlace, stackPlace } from "./attention.ts";
+import type { RunLike, Transformer } from "./reading.ts";
+import { described } from "./taps.ts";
+
+export interface Positions {
+  readonly title: string;
+  /** Positions by dimensions, or distances by heads. */
+  readonly table: readonly (readonly number[])[];
+}
+
+/**
+ * How a model tells order. Learned and sinusoidal: what is added to the tokens, by position. Rotary: cos and sin of the angles by which
+ * pairs are turned, by position. Relative and ALiBi: what is added to the scores of each head (in the first layer), by distance.
+ */
+export async function positionsOf(run: RunLike, { threads }: { readonly threads?: number } = {}): Promise<Positions> {
+  const { model } = run.config;
+  if (model.model === "rnn") throw new ConfigError(`${described(model)} reads in order and has no table of positions; use a Transformer`);
+  const { positions: kind } = model;
+  switch (kind) {
+    case "learned":
+    case "sinusoidal":
+      return { title: `${kind} positions: what is added at each position`, table: rows(await added(run, model, threads)) };
+    case "rotary":
+      return { title: "rotary positions: cos, then sin, of each pair's angle", table: rows(await turned(run, model, threads)) };
+    case "relative":
+    case "alibi": {
+      const how = isCausal(model) ? "how far a key lies back" : "how far a key lies ahead, from the farthest back";
+      return { title: `${kind} positions: what each head adds, by ${how}`, table: byDistance(await biases(run, model, threads), model) };
+    }
+    case "none":
+      throw new ConfigError(
+        `${described(model)} that was trained with --positions none has no table of positions; train with another kind`,
+      );
+  }
+}
+
+/** An encoder–decoder's positions are shown for its decoder. */
+const placeOf = (model: Transformer): string => `${stackPlace(model, "self")}/positions`;
+const isCausal = ({ model }: Transformer): boolean => model !== "encoder";
+const rows = (x: HostArray): number[][] => rowsOf({ shape: x.shape, data: x.data as Float32Array }).map((row) => Array.from(row));
+
+/** Tokens of zeros, with positions. */
+function added(run: RunLike, model: Transformer, threads?: number): Promise<HostArray> {
+  const { positions: kind, width } = model;
+  const context = run.weights.views.get(`${placeOf(model)}/table`)?.shape[0] ?? model.context;
+  return computed(
+    run,
+    [1, context, width],
+    () => 0,
+    (p, x) => positioned(p.at(placeOf(model)), x, { kind, context }),
+    threads,
+  );
+}
+
+/** Pairs (1, 0), turned. */
+function turned(run: RunLike, model: Transformer, threads?: number): Promise<HostArray> {
+  const { heads, width, multiHead, keySize = headSize(width, heads, multiHead), context } = model;
+  const firstOfPair = (i: number) => (i % keySize < keySize / 2 ? 1 : 0);
+  return computed(
+    run,
+    [1, 1, context, keySize],
+    firstOfPair,
+    (p, x) => attentionPositions(p, "rotary", x, { causal: true }).rotate?.(x),
+    threads,
+  );
+}
+
+/** [head, query, key] */
+function biases(run: RunLike, model: Transformer, threads?: number): Promise<HostArray> {
+  const place = attentionPlace(model, "self", 0);
+  const causal = isCausal(model);
+  return computed(
+    run,
+    [1, model.heads, model.context, 1],
+    () => 0,
+    (p, x) => attentionPositions(p.at(place), model.positions, x, { causal }).bias,
+    threads,
+  );
+}
+
+async function computed(
+  { weights }: RunLike,
+  shape: readonly number[],
+  value: (place: number) => number,
+  build: (p: Scope, x: Tensor) => Tensor | undefined,
+  threads?: number,
+): Promise<HostArray> {
+  const fn = tensorFunction({ x: float32(shape) }, (p, { x }) => ({ table: build(p, x) ?? x }));
+  const compiled = compile(fn, { threads });
+  try {
+    const x = array(
+      "float32",
+      Float32Array.from({ length: elementCount(shape) }, (_, i) => value(i)),
+      shape,
+    );
+    return (await compiled.run({ x }, { weights })).table;
+  } finally {
+    await compiled.release();
+  }
+}
+
+/** One row for each distance: in a causal model how far back, from 0 on; else from the farthest back to the farthest ahead. */
+function byDistance({ shape: [heads, time], data }: HostArray, model: Transformer): number[][] {
+  const at = (head: number, query: number, key: number) => Number(data[(head * time + query) * time + key]);
+  const ofHeads = (query: number, key: number) => Array.from({ length: heads }, (_, head) => at(head, query, key));
+  const back = Array.from({ length: time }, (_, distance) => ofHeads(time - 1, time - 1 - distance));
+  if (isCausal(model)) return back;
+  return [...back.reverse(), ...Array.from({ length: time - 1 }, (_, i) => ofHeads(0, i + 1))];
+}

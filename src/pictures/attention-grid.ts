@@ -1,0 +1,72 @@
+import type { AttentionLook } from "../inspection/look.ts";
+import { checkLook } from "./check.ts";
+import { heat, legend } from "./heat.ts";
+import { pooled } from "./pool.ts";
+import { attentionScale } from "./scale.ts";
+import { group, heading, headingWidth, hover, sheet, text } from "./svg.ts";
+import { columnLabels, rowLabels, tokenLabels, upright } from "./token-labels.ts";
+
+const words = { self: "self-attention", cross: "cross-attention", encoder: "encoder self-attention" } as const;
+
+/** The whole picture gets about so many pixels across, and a panel between these. */
+const room = 1280;
+const smallestPanel = 48;
+const largestPanel = 220;
+/** A panel of many tokens may be larger, for its cells to keep two pixels. */
+const largestOfMany = 400;
+const smallestCell = 2;
+/** Up to so many tokens the first row and the first column of panels are labelled. */
+const labelledTokens = 32;
+
+/** All layers (down) × heads (across) as small maps on one scale. */
+export function attentionGrid(look: AttentionLook, title = `Attention by layer and head (${words[look.kind]})`): string {
+  const { tokens, targetTokens, layers } = look;
+  checkLook(title, look);
+  const across = Math.max(...layers.map(({ heads }) => heads.length));
+  const side = Math.max(tokens.length, targetTokens.length);
+  const largest = Math.max(largestPanel, Math.min(largestOfMany, smallestCell * side));
+  const space = Math.min(largest, Math.max(smallestPanel, Math.floor((room - 160) / across) - 12));
+  const small = layers.map(({ layer, heads }) => ({
+    layer,
+    heads: heads.map(({ head, pattern }) => ({ head, ...pooled(pattern, Math.floor(space / smallestCell)) })),
+  }));
+  const [first] = small[0].heads;
+  const cell = Math.floor(space / Math.ceil(side / first.side));
+  const [panelWidth, panelHeight] = [cell * first.rows[0].length, cell * first.rows.length];
+  const labelled = side <= labelledTokens && cell >= 7;
+  const [columns, downs] = [tokenLabels(tokens, cell), tokenLabels(targetTokens, cell)];
+  const left = 84 + (labelled ? downs.length : 0);
+  const top = 66 + (labelled ? (upright(columns, cell) ? columns.size : columns.length) : 0);
+  const [stepX, stepY] = [Math.max(panelWidth, 44) + 12, panelHeight + 12];
+  const scale = attentionScale(small.flatMap(({ heads }) => heads.map(({ rows }) => rows)));
+
+  const panels = small.flatMap(({ layer, heads }, i) =>
+    heads.map(({ head, rows }, j) =>
+      group(
+        {},
+        hover(`layer ${layer}, head ${head}`),
+        heat(rows, scale, { x: left + j * stepX, y: top + i * stepY, width: cell, height: cell }),
+      ),
+    ),
+  );
+  const headNames = small.reduce((most, { heads }) => (heads.length > most.length ? heads : most), small[0].heads);
+  const below = top + layers.length * stepY;
+  const width = Math.max(left + across * stepX + 12, headingWidth(title), 560);
+  const note =
+    first.side === 1
+      ? `${targetTokens.length} queries down, ${tokens.length} keys across`
+      : `${targetTokens.length} queries down, ${tokens.length} keys across; a square is the strongest weight of ${first.side} × ${first.side}`;
+  return sheet(
+    { width, height: below + 44, title: `${title}: ${layers.length} layers, ${across} heads` },
+    heading(title),
+    ...headNames.map(({ head }, j) =>
+      text(`head ${head}`, { x: left + j * stepX + panelWidth / 2, y: 48, size: 11, paint: "soft", anchor: "middle" }),
+    ),
+    ...small.map(({ layer }, i) => text(`layer ${layer}`, { x: 16, y: top + i * stepY + panelHeight / 2, size: 11, paint: "soft" })),
+    ...(labelled ? small.map((_, i) => rowLabels(downs, left - 6, top + i * stepY, cell)) : []),
+    ...(labelled ? headNames.map((_, j) => columnLabels(columns, left + j * stepX, top - 5, cell)) : []),
+    ...panels,
+    legend(scale, { x: left, y: below + 6, width: 140 }),
+    text(note, { x: left + 160, y: below + 12, size: 10, paint: "soft" }),
+  );
+}

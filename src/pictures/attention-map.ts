@@ -1,0 +1,16 @@
+import type { Matrix } from "./check.ts";
+import { tokenMatrix } from "./token-matrix.ts";
+
+export interface AttentionMap {
+  /** The keys: columns. */
+  readonly tokens: readonly string[];
+  /** The queries: rows. */
+  readonly targetTokens: readonly string[];
+  /** [query][key] */
+  readonly pattern: Matrix;
+  readonly title?: string;
+}
+
+/** One head: where each query looks. */
+export const attentionMap = ({ title = "Attention", ...map }: AttentionMap): string =>
+  tokenMatrix({ title, ...map, rowWord: "query", columnWord: "key" });

@@ -1,0 +1,47 @@
+import { element, group, paint, text } from "./svg.ts";
+
+/** One side of a chart: where its values stand, and which of them are written. */
+export interface Axis {
+  readonly label: string;
+  readonly ticks: readonly number[];
+  /** The pixel of a value. */
+  at(value: number): number;
+  format(value: number): string;
+}
+
+export interface Area {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Values between low and high, on pixels from one to the other. */
+export function linear(low: number, high: number, from: number, to: number): (value: number) => number {
+  return (value) => from + ((value - low) / (high - low || 1)) * (to - from);
+}
+
+/** The same by powers. */
+export function logarithmic(low: number, high: number, from: number, to: number): (value: number) => number {
+  const inner = linear(Math.log(low), Math.log(high), from, to);
+  return (value) => inner(Math.log(value));
+}
+
+/** Grid lines, the numbers beside them and what they count. */
+export function axes({ x, y, width, height }: Area, across: Axis, up: Axis): string {
+  const lines = [
+    ...across.ticks.map((value) => `M${Math.round(across.at(value))} ${y}v${height}`),
+    ...up.ticks.map((value) => `M${x} ${Math.round(up.at(value))}h${width}`),
+  ];
+  return group(
+    {},
+    element("path", { d: lines.join(""), fill: "none", ...paint("faint") }),
+    element("path", { d: `M${x} ${y}v${height}h${width}`, fill: "none", ...paint("line") }),
+    ...across.ticks.map((value) =>
+      text(across.format(value), { x: across.at(value), y: y + height + 12, size: 10, paint: "soft", anchor: "middle" }),
+    ),
+    ...up.ticks.map((value) => text(up.format(value), { x: x - 7, y: up.at(value), size: 10, paint: "soft", anchor: "end" })),
+    text(across.label, { x: x + width, y: y + height + 30, size: 11, paint: "soft", anchor: "end" }),
+    text(up.label, { x, y: y - 12, size: 11, paint: "soft" }),
+  );
+}

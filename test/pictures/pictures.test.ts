@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { alignment } from "../../src/pictures/alignment.ts";
+import { attentionGrid } from "../../src/pictures/attention-grid.ts";
+import { attentionMap } from "../../src/pictures/attention-map.ts";
+import { headStatistics } from "../../src/pictures/head-statistics.ts";
+import { layerNormGeometry } from "../../src/pictures/layer-norm-geometry.ts";
+import { lossCurves } from "../../src/pictures/loss-curves.ts";
+import { nextTokens } from "../../src/pictures/next-tokens.ts";
+import { positionTable } from "../../src/pictures/position-table.ts";
+import { roofline } from "../../src/pictures/roofline.ts";
+import { expectPicture } from "./checked-in.ts";
+import { geometryPanels, look, losses, nasty, pattern, rooflinePoints, sentence, sinusoidal, statistics, tokens } from "./samples.ts";
+import { everyElement, parseXml } from "./xml.ts";
+
+const map = (count: number) => {
+  const names = count === 5 ? sentence : tokens(count);
+  return attentionMap({
+    tokens: names,
+    targetTokens: names,
+    pattern: pattern(count, count, 1),
+    title: `Layer 0, head 1 (${count} tokens)`,
+  });
+};
+const source = ["p", "h", "o", "n", "e"];
+const target = ["<s>", "f", "oʊ", "n"];
+
+/** Every kind of picture, by the name of its file. */
+const pictures: Readonly<Record<string, () => string>> = {
+  "attention-map-5.svg": () => map(5),
+  "attention-map-24.svg": () => map(24),
+  "attention-map-200.svg": () => map(200),
+  "attention-map-nasty.svg": () =>
+    attentionMap({ tokens: nasty, targetTokens: nasty, pattern: pattern(nasty.length, nasty.length, 2), title: nasty.join(" ") }),
+  "alignment.svg": () =>
+    alignment({ tokens: source, targetTokens: target, pattern: pattern(4, 5, 3, "none"), title: "phone, as it is said" }),
+  "attention-grid-5.svg": () => attentionGrid(look({ count: 5, layers: 2, heads: 4 })),
+  "attention-grid-200.svg": () => attentionGrid(look({ count: 200, layers: 1, heads: 3, kind: "encoder" })),
+  "position-table.svg": () => positionTable({ table: sinusoidal(64, 48), title: "Sinusoidal positions" }),
+  "loss-curves.svg": () =>
+    lossCurves({
+      series: [
+        { name: "training", points: losses(400, 0.15) },
+        { name: "validation", points: losses(8, 0.02).map(({ step, loss }) => ({ step: 50 * step, loss: loss + 0.1 })) },
+      ],
+    }),
+  "layer-norm-geometry.svg": () => layerNormGeometry(geometryPanels()),
+  "head-statistics.svg": () => headStatistics(statistics(4, 4)),
+  "next-tokens.svg": () =>
+    nextTokens({
+      prompt: "Call me",
+      candidates: [" Ishmael", " a", " the", "\n", " <b>", "…"].map((token, i) => ({ token, probability: 0.5 / 2 ** i })),
+    }),
+  "roofline.svg": () => roofline({ peakFlops: 1.2e11, peakBytes: 2e10, points: rooflinePoints(), title: "A training step on 2 threads" }),
+};
+
+describe.each(Object.entries(pictures))("%s", (name, draw) => {
+  it("looks as it did when somebody last looked at it", () => expectPicture(name, draw()));
+
+  it("is well-formed, says what it shows, and holds no number that is none", () => {
+    const svg = draw();
+    const root = parseXml(svg);
+    expect(root.name).toBe("svg");
+    expect(root.attributes.get("role")).toBe("img");
+    expect(root.attributes.get("aria-label")).toBe(root.children[0].text);
+    for (const text of ["NaN", "Infinity", "undefined", "[object"]) expect(svg).not.toContain(text);
+  });
+
+  it("keeps everything on the paper", () => {
+    const root = parseXml(draw());
+    const [width, height] = ["width", "height"].map((key) => Number(root.attributes.get(key)));
+    expect(width).toBeLessThan(1500);
+    expect(height).toBeLessThan(1500);
+    for (const { name: kind, attributes } of everyElement(root)) {
+      if (!["rect", "text", "circle"].includes(kind) || attributes.has("transform")) continue;
+      const [x, y] = [attributes.get("x") ?? attributes.get("cx"), attributes.get("y") ?? attributes.get("cy")].map(Number);
+      expect(x || 0).toBeGreaterThanOrEqual(0);
+      expect(x || 0).toBeLessThanOrEqual(width);
+      expect(y || 0).toBeLessThanOrEqual(height);
+    }
+  });
+});
