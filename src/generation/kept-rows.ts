@@ -1,7 +1,7 @@
 import type { HostArray } from "../base/arrays.ts";
 import { isIdentity } from "./speech.ts";
 
-/** Room grows by this many places at a time. */
+/** Room grows by this many places at a time, and by a quarter where that is more: growing copies everything. */
 const step = 64;
 
 interface Kept {
@@ -86,7 +86,11 @@ export class KeptRows {
       if (rows !== this.#lengths.length) this.#views = undefined;
       return;
     }
-    this.#move([...this.#lengths.keys()], Math.max(rows, this.#room), Math.max(this.#places, roundedUp(places)));
+    this.#move(
+      [...this.#lengths.keys()],
+      Math.max(rows, this.#room),
+      places > this.#places ? roundedUp(Math.max(places, 1.25 * this.#places)) : this.#places,
+    );
   }
 
   /** Copies these rows into new buffers with this much room. */
@@ -115,10 +119,16 @@ export class KeptRows {
         for (let head = 0; head < this.#heads; head++) {
           const from = (row * this.#heads + head) * given;
           const to = ((first + row) * this.#heads + head) * this.#places * size + at[row] * size;
-          this.#buffers[i].set((data as Float32Array).subarray(from, from + count * size), to);
+          copy(data as Float32Array, from, count * size, this.#buffers[i], to);
         }
     }
   }
+}
+
+/** A loop is faster than a view for the few numbers of one place, and there are thousands of them in every step. */
+function copy(source: Float32Array, from: number, length: number, target: Float32Array, to: number): void {
+  if (length > 512) target.set(source.subarray(from, from + length), to);
+  else for (let i = 0; i < length; i++) target[to + i] = source[from + i];
 }
 
 const roundedUp = (places: number): number => Math.ceil(places / step) * step;

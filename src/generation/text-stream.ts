@@ -1,9 +1,11 @@
+import { wellFormed } from "../tokens/cut.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
 /** What bytes that are no character, or not yet, are decoded to. */
 const broken = "\uFFFD";
+const trailing = /\uFFFD+$/;
 
-/** So many tokens before the new ones decide how they read: whether a space comes in between. */
+/** So many tokens of text before the new ones decide how they read: whether a space comes in between. */
 const context = 8;
 
 /**
@@ -22,8 +24,8 @@ export class TextStream {
 
   constructor(tokenizer: Tokenizer, prompt: ArrayLike<number> = [], stops: readonly string[] = []) {
     this.#tokenizer = tokenizer;
-    this.#stops = stops.filter((stop) => stop.length > 0);
-    this.#before = Array.from(prompt).slice(-context);
+    this.#stops = stops.filter((stop) => stop.length > 0 && stop === wellFormed(stop)); // no text has half a character
+    this.#before = this.#texts(Array.from(prompt));
   }
 
   /** All that was given out. */
@@ -45,17 +47,25 @@ export class TextStream {
 
   /** What was held back, when no token follows. A character that was never finished is left out. */
   end(): string {
-    return this.#give(this.#decoded().replace(new RegExp(`${broken}+$`), ""), true);
+    return this.#give(this.#decoded().replace(trailing, ""), true);
   }
 
-  /** The text of the open tokens, as it reads after those before. */
+  /** The text of the open tokens, as it reads after those before. A character that a prompt left unfinished is new once it is finished. */
   #decoded(): string {
     const known = this.#tokenizer.decode(this.#before);
-    return this.#tokenizer.decode([...this.#before, ...this.#open]).slice(known.length);
+    const text = this.#tokenizer.decode([...this.#before, ...this.#open]);
+    let same = 0;
+    while (same < known.length && text[same] === known[same]) same++;
+    return text.slice(same);
+  }
+
+  /** The last tokens that are text; special ones are skipped when they are decoded, and tell nothing. */
+  #texts(tokens: readonly number[]): number[] {
+    return tokens.filter((token) => this.#tokenizer.decode([token]) !== "").slice(-context);
   }
 
   #give(text: string, last: boolean): string {
-    this.#before = [...this.#before, ...this.#open].slice(-context);
+    this.#before = this.#texts([...this.#before, ...this.#open]);
     this.#open = [];
     if (this.#stopped) return "";
     const pending = this.#held + text;

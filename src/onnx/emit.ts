@@ -66,8 +66,6 @@ class ModelWriter implements Emitter {
   /** What each view was made from, so that a reshape there and back costs nothing. */
   readonly #views = new Map<Value, { source: Value; shape: readonly Dim[] }>();
   readonly #reshaped = new Map<string, Value>();
-  /** Values that became outputs, by the name they had. */
-  readonly #renamed = new Map<Value, Value>();
   #count = 0;
   /** Which of our nodes is being lowered: the names of ONNX nodes, and so the engine's own errors, say where. */
   #place = "";
@@ -241,21 +239,22 @@ class ModelWriter implements Emitter {
     this.#values.set(tensor, name);
   }
 
-  /** Outputs carry the names that the caller gave: a node's own output is renamed where nothing else reads it, else copied. */
+  /** Outputs carry the names that the caller gave: a node's own output is renamed, also where it is read; anything else is copied. */
   #declareOutputs(): ValueInfoProto[] {
     const makers = new Map(this.#nodes.flatMap((node) => node.output.map((value) => [value, node] as const)));
-    const taken = new Set(this.#nodes.flatMap((node) => node.input));
-    return [...this.#graph.outputs].map(([name, tensor]) => {
+    const renamed = new Map<Value, Value>();
+    const infos = [...this.#graph.outputs].map(([name, tensor]) => {
       const value = this.#values.get(tensor) as Value;
       const output = outputName(name);
       const maker = makers.get(value);
-      if (maker && !taken.has(value)) maker.output[maker.output.indexOf(value)] = output;
-      else
-        this.#nodes.push({ opType: "Identity", domain: "", input: [this.#renamed.get(value) ?? value], output: [output], attribute: [] });
-      if (!this.#renamed.has(value) && maker && !taken.has(value)) this.#renamed.set(value, output);
-      taken.add(value);
+      if (maker && !renamed.has(value)) {
+        maker.output[maker.output.indexOf(value)] = output;
+        renamed.set(value, output);
+      } else this.#nodes.push({ opType: "Identity", domain: "", input: [value], output: [output], attribute: [] });
       return valueInfo(output, tensor.type);
     });
+    for (const node of this.#nodes) node.input = node.input.map((value) => renamed.get(value) ?? value);
+    return infos;
   }
 
   /** Without nodes that nothing reads: ONNX Runtime would run them. */

@@ -100,7 +100,9 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
     return tensorType(q.dtype, [...newShape.slice(0, -1), v.shape[v.shape.length - 1]]);
   },
   onnx(e, [q, oldK, oldV, k, v, bias], { inputs: [{ dtype }, { shape: past }, , { shape: own }], attributes: { scale } }) {
-    const scoresOf = (keys: Value) => lowerProduct(e, q, keys, dtype, { transposeA: false, transposeB: true, scale });
+    // One query is the usual case, and ONNX Runtime has a product of its own for one row, but only without a scale.
+    const scaled = scale === 1 ? q : e.node("Mul", [q, e.scalar(dtype, scale)]);
+    const scoresOf = (keys: Value) => lowerProduct(e, scaled, keys, dtype, { transposeA: false, transposeB: true, scale: 1 });
     const scores = e.node("Concat", [scoresOf(oldK), scoresOf(k)], { axis: -1 });
     const pattern = e.node("Softmax", [e.node("Add", [scores, bias])], { axis: -1 });
     const sizes = e.dims([past[past.length - 2], own[own.length - 2]]);
