@@ -25,6 +25,7 @@ const order = [
   "evaluation",
   "inspection",
   "pictures",
+  "library",
   "server",
   "bench",
   "cli",

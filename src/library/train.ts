@@ -1,12 +1,12 @@
 import type { ModelName } from "../models/any.ts";
+import { cacheFolder } from "../runs/cache.ts";
+import type { TrainingConfig } from "../runs/config.ts";
+import type { RunEvent, TrainResult } from "../runs/drive.ts";
+import type { RunSettings } from "../runs/prepare.ts";
+import { filesSource } from "../runs/raw.ts";
+import { trainRun } from "../runs/train.ts";
 import type { Columns, Task } from "../text/examples.ts";
-import { cacheFolder } from "./cache.ts";
-import type { TrainingConfig } from "./config.ts";
-import type { RunEvent, TrainResult } from "./drive.ts";
-import { type OpenRun, openRun } from "./folder.ts";
-import type { RunSettings } from "./prepare.ts";
-import { filesSource } from "./raw.ts";
-import { trainRun } from "./train.ts";
+import { open, type Trained } from "./trained.ts";
 
 export interface TrainSettings extends Partial<TrainingConfig> {
   /** The run folder; runs/<name>-<task> if left out. */
@@ -30,7 +30,7 @@ export interface TrainSettings extends Partial<TrainingConfig> {
 export async function train(
   files: string | readonly string[],
   settings: TrainSettings = {},
-): Promise<OpenRun & { readonly result: TrainResult }> {
+): Promise<Trained & { readonly result: TrainResult }> {
   const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, listen, ...training } = settings;
   const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
   const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
@@ -38,7 +38,7 @@ export async function train(
   const events = trainRun(out, asked, { overwrite, clock, cache: cache ?? cacheFolder() });
   for (;;) {
     const { done, value } = await events.next();
-    if (done) return { ...openRun(value.run), result: value };
+    if (done) return Object.assign(open(value.run), { result: value });
     listen?.(value);
   }
 }
