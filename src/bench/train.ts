@@ -30,6 +30,8 @@ export interface TrainingBench {
 }
 
 const side = 1024;
+/** FLOPs a second of that product, when it takes so many milliseconds. */
+export const productFlops = (ms: number): number => (2 * side ** 3) / (ms / 1000);
 
 /** Full training steps beside the best product of two matrices that the same engine reaches in the same run. */
 export async function benchTrain(threads: number, peakMemory: () => number, chosen = workloads): Promise<TrainingBench> {
@@ -58,14 +60,15 @@ export async function benchTrain(threads: number, peakMemory: () => number, chos
     });
     await step.release();
   }
-  const gflops = (ms: number) => (2 * side ** 3) / ms / 1e6;
+  const gflops = (ms: number) => productFlops(ms) / 1e9;
   return {
     matmul: { gflops: gflops(bestProduct), medianGflops: gflops(medianProduct) },
     workloads: results.map((result) => ({ ...result, fraction: result.gflops / gflops(bestProduct) })),
   };
 }
 
-async function matrixProduct(threads: number): Promise<Contestant> {
+/** The best product of two matrices: what everything else is compared with. */
+export async function matrixProduct(threads: number): Promise<Contestant> {
   const source = chance(1);
   const matrix = (seed: number) =>
     array(
@@ -82,11 +85,11 @@ async function matrixProduct(threads: number): Promise<Contestant> {
 
 /** Forward, backward and AdamW with clipping, on tokens that can be learned. */
 export async function trainingStep(workload: Workload, threads: number, profile?: string) {
-  const { loss, sizes, burst } = workload;
+  const { loss, sizes, burst, symbols } = workload;
   const layout = parametersOf(loss, { bind: sizes });
   const optimizer = new AdamW(layout, { beta2: 0.99, weightDecay: 0.1, clip: 1 });
   initialise(layout, chance(1), optimizer.weights);
-  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads, profile });
+  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads, profile, symbols });
   const start = performance.now();
   await compiled.prepare(sizes);
   const compileMs = performance.now() - start;
@@ -95,7 +98,7 @@ export async function trainingStep(workload: Workload, threads: number, profile?
   const { weights, gradients } = optimizer;
   let steps = 0;
   const run = async (): Promise<number> => {
-    const result = await compiled.run(batches[steps++ % batches.length], { weights, gradients });
+    const result = await compiled.run(batches[steps++ % batches.length], { weights, gradients, chance: chance(3).fork(steps) });
     optimizer.step(1e-3);
     return Number(result.loss.data[0]);
   };
@@ -103,6 +106,7 @@ export async function trainingStep(workload: Workload, threads: number, profile?
     run,
     burst,
     flops,
+    weights,
     parameters: layout.total,
     compileMs,
     release: () => compiled.release(),

@@ -13,6 +13,8 @@ export interface Workload {
   readonly what: string;
   readonly loss: TensorFunction;
   readonly sizes: Readonly<Record<string, number>>;
+  /** Sizes that stay open while compiling, as for examples of all lengths; bound if left out. */
+  readonly symbols?: "open";
   /** Tokens that one step reads. */
   readonly tokens: number;
   /** Arithmetic of one step, forward and backward. */
@@ -23,7 +25,11 @@ export interface Workload {
   readonly rounds: number;
 }
 
-/** A GPT; its FLOPs by the usual count: tokens · (6 · parameters + 12 · layers · width · context). */
+/** A GPT's FLOPs for each token by the usual count: 6 · parameters + 12 · layers · width · time. */
+export const usualFlops = (parameters: number, { layers, width }: { layers: number; width: number }, time: number): number =>
+  6 * parameters + 12 * layers * width * time;
+
+/** A GPT; its FLOPs by the usual count. */
 function gpt(name: string, batch: number, burst: number, rounds: number): Workload {
   const config = decoderPresets[name.toLowerCase()];
   const { layers = 0, width = 0, context = 0 } = config;
@@ -34,7 +40,7 @@ function gpt(name: string, batch: number, burst: number, rounds: number): Worklo
     loss: decoderLoss(config, { ignore: null }), // windows of one text have no padding
     sizes: { batch, time: context },
     tokens,
-    flops: (parameters) => tokens * (6 * parameters + 12 * layers * width * context),
+    flops: (parameters) => tokens * usualFlops(parameters, { layers, width }, context),
     feeds(source) {
       const starts = Array.from({ length: batch }, (_, row) => source.integer(row, 20_000));
       return { ids: windows(starts, 0, context, vocab), targets: windows(starts, 1, context, vocab) };

@@ -1,14 +1,19 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
+import { ConfigError } from "../base/errors.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
 import { givenData, ownData } from "../evaluation/held-out.ts";
+import type { Precision } from "../runs/baked.ts";
 import { cacheFolder } from "../runs/cache.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
-import { wholeNumber } from "./values.ts";
+import { beamFlags, engineFlags } from "./writing-flags.ts";
 
 interface Options {
   readonly json?: boolean;
   readonly threads?: number;
+  readonly weights?: Precision;
+  readonly beams?: number;
+  readonly lengthPenalty?: number;
 }
 
 export const evalCommand = addFlags(
@@ -17,21 +22,24 @@ export const evalCommand = addFlags(
     .argument("<run>", "the run folder")
     .argument("[data...]", "files to evaluate on"),
   columnFlags,
-  [
-    new Option("--threads <n>", "threads of the engine").argParser(wholeNumber),
-    new Option("--json", "print one line of JSON and nothing else"),
-  ],
-).action(async (folder: string, files: string[], { json, threads }: Options, command: Command) => {
-  const begin = performance.now();
-  const run = openRun(folder);
-  const { weights } = readWeights(run);
-  const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-  const data = files.length > 0 ? await givenData(run.config, files, typedColumns(command)) : await ownData(run.config, warn);
-  const options: EvaluateOptions = { cache: cacheFolder(), threads: threads ?? run.config.training.threads, warn };
-  const measures = await evaluate(run, weights, data, options);
-  const result = { ...measures, seconds: (performance.now() - begin) / 1000 };
-  console.log(json ? JSON.stringify(result) : report(result));
-});
+  beamFlags,
+  engineFlags,
+).action(
+  async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty }: Options, command: Command) => {
+    const begin = performance.now();
+    const run = openRun(folder);
+    const { weights } = readWeights(run);
+    const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+    const data = files.length > 0 ? await givenData(run.config, files, typedColumns(command)) : await ownData(run.config, warn);
+    if (run.config.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
+      throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.config.task}`);
+    const given = { threads: threads ?? run.config.training.threads, precision, beams, lengthPenalty };
+    const options: EvaluateOptions = { cache: cacheFolder(), warn, ...given };
+    const measures = await evaluate(run, weights, data, options);
+    const result = { ...measures, seconds: (performance.now() - begin) / 1000 };
+    console.log(json ? JSON.stringify(result) : report(result));
+  },
+);
 
 const rounded = (value: number): string => (Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(4));
 

@@ -7,6 +7,7 @@ import { classify } from "./classify.ts";
 import { evalCommand } from "./eval.ts";
 import { generate } from "./generate.ts";
 import { info } from "./info.ts";
+import { lookCommand } from "./look.ts";
 import { recipesCommand } from "./recipes.ts";
 import { tag } from "./tag.ts";
 import { train } from "./train.ts";
@@ -24,6 +25,7 @@ const program = new Command("qkv")
   .addCommand(classify)
   .addCommand(tag)
   .addCommand(translate)
+  .addCommand(lookCommand)
   .addCommand(recipesCommand)
   .addCommand(bench);
 

@@ -4,8 +4,16 @@ import { isLanguageModel } from "./cost-phases.ts";
 
 // What it takes to train a language model on so many tokens: the usual estimate, and what it leaves out.
 
-/** Sizes as published (Brown et al. 2020, table 2.1), by the name of the preset, and the FLOPs of 300 billion tokens (table D.1). */
-export const published: Readonly<Record<string, { readonly parameters: number; readonly flops?: number }>> = {
+export interface Published {
+  readonly parameters: number;
+  /** Of training on `publishedTokens`. */
+  readonly flops?: number;
+}
+
+export const publishedTokens = 300e9;
+
+/** The GPT-3 table as published (Brown et al. 2020, tables 2.1 and D.1), by the name of the preset. */
+export const published: Readonly<Record<string, Published>> = {
   "gpt3-small": { parameters: 125e6 },
   "gpt3-medium": { parameters: 350e6 },
   "gpt3-large": { parameters: 760e6 },

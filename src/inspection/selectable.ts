@@ -12,14 +12,14 @@ const negligible = 1e-10;
  */
 export function selectableKeys(keys: readonly Vector[]): boolean[] {
   const gram = keys.map((a) => keys.map((b) => dot(a, b)));
-  const distance = (a: number, b: number): number => gram[a][a] - 2 * gram[a][b] + gram[b][b];
   return keys.map((_, key) => {
-    const farthest = Math.max(...keys.map((_, other) => distance(key, other)));
-    const others = [...keys.keys()].filter((other) => distance(key, other) > negligible * farthest);
-    // differences to the others: the key is in their hull if 0 is in the hull of these
-    const products = others.map((a) => others.map((b) => gram[key][key] - gram[key][a] - gram[key][b] + gram[a][b]));
-    const byItself = others.every((a) => gram[key][key] - gram[key][a] > negligible * farthest); // the key itself is such a query
-    return byItself || isAwayFromZero(products, negligible * farthest);
+    const own = gram[key];
+    const distances = keys.map((_, other) => own[key] - 2 * own[other] + gram[other][other]);
+    const tolerance = negligible * Math.max(...distances);
+    const others = [...keys.keys()].filter((other) => distances[other] > tolerance);
+    if (others.every((other) => own[key] - own[other] > tolerance)) return true; // the key itself is such a query
+    // The key is in the hull of the others if 0 is in the hull of its differences to them; of these, only the products are needed.
+    return isAwayFromZero(others.length, (a, b) => own[key] - own[others[a]] - own[others[b]] + gram[others[a]][others[b]], tolerance);
   });
 }
 
@@ -28,30 +28,28 @@ export function selectableKeys(keys: readonly Vector[]): boolean[] {
  * from the point that is farthest along to the one that is least so (pairwise Frank–Wolfe). A nearest point with which all points have
  * a positive product is a proof; so is one that is 0.
  */
-function isAwayFromZero(products: readonly Vector[], tolerance: number): boolean {
-  const count = products.length;
-  const weights = products.map(() => 1 / count);
-  const along = products.map((row) => row.reduce((sum, product) => sum + product / count, 0)); // nearest point · point
+function isAwayFromZero(count: number, product: (a: number, b: number) => number, tolerance: number): boolean {
+  const weights: number[] = Array.from({ length: count }, (_, i) => (i === 0 ? 1 : 0));
+  const along = weights.map((_, i) => product(i, 0)); // nearest point · point
   for (let step = 0; step < mostSteps; step++) {
-    const squared = dot(weights, along);
-    if (squared < tolerance) return false;
+    if (dot(weights, along) < tolerance) return false;
     let [least, most] = [0, -1];
     for (let i = 0; i < count; i++) {
       if (along[i] < along[least]) least = i;
       if (weights[i] > 0 && (most < 0 || along[i] > along[most])) most = i;
     }
     if (along[least] > 0) return true;
-    const curve = products[least][least] - 2 * products[least][most] + products[most][most];
+    const curve = product(least, least) - 2 * product(least, most) + product(most, most);
     const moved = Math.min(weights[most], (along[most] - along[least]) / curve);
     weights[least] += moved;
     weights[most] = moved === weights[most] ? 0 : weights[most] - moved;
-    for (let i = 0; i < count; i++) along[i] += moved * (products[i][least] - products[i][most]);
+    for (let i = 0; i < count; i++) along[i] += moved * (product(i, least) - product(i, most));
   }
   return false;
 }
 
-export const dot = (a: Vector, b: Vector): number => {
+export function dot(a: Vector, b: Vector): number {
   let sum = 0;
   for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
   return sum;
-};
+}

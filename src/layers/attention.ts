@@ -137,7 +137,7 @@ const isPlain = (p: Scope, { attention: kind, score, mask, dropout }: AttentionC
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
 function stepByStep(p: Scope, given: Parts, { score, attention: kind, mask: place, dropout }: AttentionConfig): Tensor {
   const parts = given.past ? { ...given, ...withPast(given, given.past) } : given;
-  const { q, k, v, bias } = parts;
+  const { q, k, v, bias, allowed } = parts;
   const raw = scoresOf(p, score, q, k); // [batch, head, query, key]
   const scores = p.tap("scores", bias ? add(raw, bias) : raw);
   const mask = maskOf(parts);
@@ -145,8 +145,8 @@ function stepByStep(p: Scope, given: Parts, { score, attention: kind, mask: plac
   const patternOf = () => {
     // Without a softmax a masked score is multiplied by 0: the lowest number would be garbage here.
     if (kind === "linear") return zeroed(scores);
-    // After it, rows no longer sum to one, and the denominator has seen the future.
-    if (place === "after-softmax") return zeroed(softmax(scores));
+    // After it, rows no longer sum to one, and the denominator has seen the future. It never sees what is not allowed, such as padding.
+    if (place === "after-softmax") return zeroed(softmax(allowed ? masked(scores, allowed) : scores));
     return softmax(mask ? masked(scores, mask) : scores);
   };
   const pattern = p.tap("pattern", patternOf());

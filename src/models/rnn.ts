@@ -31,7 +31,7 @@ function layersOf(
   for (let i = 0; i < layers; i++) {
     const result = recurrent(p.at("layer", i), drop(p.at("layer", i), y, dropout), { cell, width, start: starts[i], real });
     last.push(result.last);
-    y = result.outputs;
+    y = p.at("layer", i).tap("output", result.outputs);
   }
   return { outputs: y, last };
 }
@@ -136,7 +136,7 @@ function encoded(p: Scope, x: Tensor, real: Tensor, config: RnnConfig): { states
     const backward = bidirectional ? recurrent(place.at("backward"), input, { cell, width, real, backward: true }) : undefined;
     const read = attention || i < layers - 1; // without attention nobody reads the states of the last layer
     last.push(backward ? forward.last.map((s, j) => tanh(joined(place.at("last", j), s, backward.last[j], width))) : forward.last);
-    y = backward && read ? joined(place.at("outputs"), forward.outputs, backward.outputs, width) : forward.outputs;
+    y = place.tap("output", backward && read ? joined(place.at("outputs"), forward.outputs, backward.outputs, width) : forward.outputs);
   }
   return { states: y, last };
 }

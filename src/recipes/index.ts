@@ -2,11 +2,12 @@ import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { book } from "./book.ts";
 import { letterCounting } from "./letter-counting.ts";
+import { pronounce } from "./pronounce.ts";
 import type { Recipe } from "./recipe.ts";
 
 export type { Recipe, RecipeData, RecipeSettings } from "./recipe.ts";
 
-export const recipes: readonly Recipe[] = [book, letterCounting];
+export const recipes: readonly Recipe[] = [book, letterCounting, pronounce];
 
 export function recipe(name: string): Recipe {
   const found = recipes.find((one) => one.name === name);

@@ -1,4 +1,5 @@
 import { array } from "../base/arrays.ts";
+import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import type { Graph } from "../graph/graph.ts";
 import { constant, isParameter, leafName } from "../graph/leaves.ts";
@@ -33,10 +34,10 @@ export function quantise(weights: Float32Array, [out, from]: readonly [number, n
 
 const half = (bits: Bits): number => 2 ** (bits - 1);
 
-/** The largest weight, with its sign, gets the largest whole number there is: the one below zero. */
+/** The largest weight, with its sign, gets the largest whole number there is: the one below zero. NaN stays NaN, rather than be hidden. */
 function scaleOf(part: Float32Array, bits: Bits): number {
   let largest = 0;
-  for (const weight of part) if (Math.abs(weight) > Math.abs(largest)) largest = weight;
+  for (const weight of part) if (Math.abs(weight) > Math.abs(largest) || Number.isNaN(weight)) largest = weight;
   return largest / -half(bits);
 }
 
@@ -74,6 +75,7 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
     const found = made.get(key);
     if (found) return found;
     const { packed, scales } = quantise(weightsOf(name), [out, from], bits);
+    refuseNonFinite(name, scales);
     const factors = scale === 1 ? scales : scales.map((value) => value * scale);
     const blocks = scales.length / out;
     const tensors = {
@@ -83,15 +85,25 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
     made.set(key, tensors);
     return tensors;
   };
-  return rewrite(graph, (node, inputs) => {
+  const rounded = new Set<string>();
+  const result = rewrite(graph, (node, inputs) => {
     const [x, weight, bias] = inputs;
     const { transposed, scale } = node.attributes as { transposed?: boolean; scale?: number };
     // Stored [out, in] as every dense layer and every tied output is.
     if (node.op.name !== "linear" || !transposed || !isParameter(weight)) return copyNode(node, inputs);
     const [out, from] = weight.shape.map((dim) => dim.value as number);
     if (from < fewest) return copyNode(node, inputs);
+    rounded.add(leafName(weight));
     const { packed, scales } = roundedTo(leafName(weight), [out, from], scale ?? 1);
     const y = quantisedLinear(x, packed, scales, { bits, from });
     return [bias ? add(y, bias) : y];
   });
+  for (const name of graph.parameters.keys()) if (!rounded.has(name)) refuseNonFinite(name, weightsOf(name));
+  return result;
+}
+
+/** A product that rounds what it reads would turn NaN and infinity into ordinary numbers, so they are found here or never. */
+function refuseNonFinite(name: string, numbers: Float32Array): void {
+  if (!numbers.every(Number.isFinite))
+    throw new NonFiniteError(`the weights ${name} have NaN or infinity; the file is damaged, or training went wrong`);
 }

@@ -25,9 +25,10 @@ export class Running {
   #stdout = "";
   #stderr = "";
 
-  constructor(child: ChildProcessWithoutNullStreams) {
+  constructor(child: ChildProcessWithoutNullStreams, input: string | Uint8Array) {
     this.#child = child;
-    child.stdin.end();
+    child.stdin.on("error", () => {}); // a command that fails at once reads nothing
+    child.stdin.end(input);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
     });
@@ -81,8 +82,17 @@ export class Workplace {
   }
 
   start(...args: readonly string[]): Running {
+    return this.#start("", args);
+  }
+
+  #start(input: string | Uint8Array, args: readonly string[]): Running {
     const env = { ...process.env, XDG_CACHE_HOME: this.path(".cache"), NO_COLOR: "1" };
-    return new Running(spawn(process.execPath, [main, ...args], { cwd: this.folder, env }));
+    return new Running(spawn(process.execPath, [main, ...args], { cwd: this.folder, env }), input);
+  }
+
+  /** With something on standard input. */
+  fed(input: string | Uint8Array, ...args: readonly string[]): Promise<Result> {
+    return this.#start(input, args).ended;
   }
 
   qkv(...args: readonly string[]): Promise<Result> {

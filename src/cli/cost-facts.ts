@@ -1,0 +1,40 @@
+import type { CostMeasure } from "../bench/cost.ts";
+import type { ModelCost } from "../inspection/cost.ts";
+import { lectureNotes, lectureRows } from "../inspection/cost-lecture.ts";
+import { published, type TrainingTotal } from "../inspection/cost-training.ts";
+
+export interface Extras {
+  readonly total?: TrainingTotal;
+  readonly preset?: string;
+  readonly measured?: CostMeasure;
+}
+
+export type CostFacts = ReturnType<typeof costFacts>;
+
+/** Everything that is printed, as one value; what stands at the top is of a training step. */
+export function costFacts(cost: ModelCost, { total, preset, measured }: Extras) {
+  const { model, parameters, batch, length, sourceLength, decode, kvCacheBytes, phases } = cost;
+  const { flops, bytes, intensity, activationBytes, parts, operations, layers } = phases.training ?? {};
+  return {
+    model,
+    parameters,
+    batch,
+    length,
+    ...(sourceLength !== undefined && { sourceLength }),
+    decode,
+    flops,
+    bytes,
+    intensity,
+    activationBytes,
+    kvCacheBytes,
+    parts,
+    operations,
+    layers,
+    phases,
+    lecture: { sequence: lectureRows(cost, "sequence"), token: lectureRows(cost, "token") },
+    notes: lectureNotes(cost),
+    ...(total && { total }),
+    ...(preset !== undefined && published[preset] && { published: published[preset] }),
+    ...(measured && { measured }),
+  };
+}

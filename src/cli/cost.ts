@@ -1,0 +1,119 @@
+import { writeFile } from "node:fs/promises";
+import { Command, Option } from "commander";
+import { ConfigError, DataError } from "../base/errors.ts";
+import { type CostMeasure, measureCost } from "../bench/cost.ts";
+import { measuredScaling } from "../bench/scaling.ts";
+import { cost, type ModelCost } from "../inspection/cost.ts";
+import { countedScaling } from "../inspection/cost-scaling.ts";
+import { publishedTokens, trainingTotal } from "../inspection/cost-training.ts";
+import { modelLoss } from "../models/any.ts";
+import { roofline } from "../pictures/roofline.ts";
+import { freeMemory, refuseTooBig } from "../runs/memory.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import { costFacts } from "./cost-facts.ts";
+import { costModel, costModelFlags } from "./cost-model.ts";
+import { report, scalingReport } from "./cost-report.ts";
+import { asFlags } from "./flag-errors.ts";
+import { addFlags, modelFlags, typed } from "./flags.ts";
+import { pngOf } from "./png.ts";
+import { positive, wholeNumber } from "./values.ts";
+
+const number = (flags: string, what: string) => new Option(flags, what).argParser(wholeNumber);
+
+const costFlags: readonly Option[] = [
+  number("--batch <n>", "sequences at once (default 1, or the run's batch)"),
+  number("--length <n>", "tokens of a sequence, or of a target (default the context)"),
+  number("--source-length <n>", "tokens of a source (default the length)"),
+  number("--decode <n>", "tokens that one decoded token sees, itself included (default the length)"),
+  new Option("--tokens <n>", "tokens to train on, for the whole training's FLOPs").argParser(positive).default(publishedTokens, "300e9"),
+  new Option("--measure", "run it too, with random weights, beside the best that the engine can do"),
+  number("--threads <n>", "threads of the engine, when measuring").default(2),
+  new Option("--scaling", "how the steps of a layer grow with length and width; with --measure, their times too"),
+  new Option("--out <file>", "a roofline picture of what was measured: .svg or .png"),
+  new Option("--json", "print one line of JSON and nothing else"),
+];
+
+interface Options {
+  readonly batch?: number;
+  readonly length?: number;
+  readonly sourceLength?: number;
+  readonly decode?: number;
+  readonly tokens: number;
+  readonly measure?: boolean;
+  readonly threads: number;
+  readonly scaling?: boolean;
+  readonly out?: string;
+  readonly json?: boolean;
+}
+
+const form = `
+With --json: {"model","parameters","batch","length","sourceLength"?,"decode","flops","bytes","intensity","activationBytes",
+"kvCacheBytes","parts","operations","layers","phases":{"training","sequence","token"},"lecture":{"sequence","token"},"notes",
+"total"?,"published"?,"measured"?}. A phase has flops, products (the part of them in products of matrices), bytes, intensity,
+activationBytes (the most that is alive at once), keptBytes (what the way back reads again), parts, operations and layers; those
+at the top are of a training step. Bytes are bytes, intensities FLOPs for each byte.`;
+
+export const costCommand = addFlags(
+  new Command("cost")
+    .description(
+      "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs",
+    )
+    .argument("[run]", "a run folder; without one, a model from --preset and the flags below")
+    .addHelpText("after", form),
+  costFlags,
+  costModelFlags,
+  modelFlags,
+).action(async (run: string | undefined, options: Options, command: Command) => {
+  const out = checkedOut(options);
+  if (options.scaling) return printScaling(options);
+  const { config, training, preset } = choose(run, command);
+  const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
+  if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
+  const found = await cost(config, { batch, length, sourceLength, decode });
+  if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
+  const measured = options.measure ? await measureCost(found, options.threads) : undefined;
+  const facts = costFacts(found, { total: trainingTotal(found, options.tokens), preset, measured });
+  if (out && measured) await writePicture(out, found, measured);
+  console.log(options.json ? JSON.stringify(facts) : report(facts));
+});
+
+function choose(run: string | undefined, command: Command) {
+  try {
+    return costModel(run, command);
+  } catch (error) {
+    throw asFlags(error, typed(command, modelFlags));
+  }
+}
+
+function checkedOut({ out, measure, scaling }: Options): string | undefined {
+  if (out === undefined) return undefined;
+  if (!measure || scaling) throw new ConfigError("--out draws a roofline of what was measured; give --measure too, and no --scaling");
+  if (!/\.(svg|png)$/i.test(out)) throw new ConfigError(`--out ${out}: a roofline is a .svg or a .png`);
+  return out;
+}
+
+async function printScaling({ measure, threads, json }: Options): Promise<void> {
+  const found = { counted: await countedScaling(), ...(measure && { measured: await measuredScaling(threads) }) };
+  console.log(json ? JSON.stringify(found) : scalingReport(found));
+}
+
+/** The phases as they ran, and where the parts of a training step would stand at best. */
+async function writePicture(file: string, { model, batch, length, phases }: ModelCost, measured: CostMeasure): Promise<void> {
+  const ran = Object.entries(measured.phases).map(([name, { seconds }]) => {
+    const { flops = 0, bytes = 0 } = phases[name as keyof typeof phases] ?? {};
+    return { name, flops, bytes, seconds };
+  });
+  const parts = phases.training?.parts.map(({ name, flops, bytes }) => ({ name, flops, bytes })) ?? [];
+  const svg = roofline({
+    peakFlops: measured.matmulFlopsPerSecond,
+    peakBytes: measured.streamBytesPerSecond,
+    title: `Roofline of this ${model.model}: batch ${batch}, length ${length}`,
+    points: [...ran, ...parts.filter(({ flops }) => flops > 0)],
+  });
+  try {
+    await writeFile(file, /\.png$/i.test(file) ? await pngOf(svg) : svg);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) throw error;
+    throw new DataError(`${file} cannot be written: ${error.message}`, { cause: error });
+  }
+}

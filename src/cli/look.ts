@@ -1,0 +1,94 @@
+import { dirname, extname } from "node:path";
+import { Command, Option } from "commander";
+import { ConfigError } from "../base/errors.ts";
+import { attentionKinds } from "../inspection/look.ts";
+import type { RunLike } from "../inspection/reading.ts";
+import { openRun, readWeights } from "../runs/folder.ts";
+import { diskError, makeFolders, writeDurably } from "../training/disk.ts";
+import { pngOf } from "./png.ts";
+import { countFromZero, wholeNumber } from "./values.ts";
+import { type View, type ViewName, type ViewOptions, views } from "./views.ts";
+
+interface Options extends ViewOptions {
+  readonly view: ViewName;
+  readonly out?: string;
+  readonly json?: boolean;
+}
+
+const viewNames = Object.keys(views) as ViewName[];
+
+export const lookCommand = new Command("look")
+  .description("look inside a model: where its attention goes for a text, as a picture")
+  .argument("<run>", "the run folder")
+  .argument("[text]", "the text to look at (not for the views positions, path and loss)")
+  .addOption(new Option("--view <name>", "what to look at").choices(viewNames).default("attention"))
+  .option("--target <text>", "the other side of a pair (default: what the model itself writes)")
+  .addOption(new Option("--layer <n>", "one layer, from 0 (default: all)").argParser(countFromZero))
+  .addOption(new Option("--head <n>", "one head, from 0 (default: all)").argParser(countFromZero))
+  .addOption(new Option("--kind <kind>", "which attention, where there are several").choices(attentionKinds))
+  .option("--query <token>", "list which token this one, or the one at this place, attends to most")
+  .addOption(new Option("--top <n>", "how many candidates to give (views next and lens)").argParser(wholeNumber))
+  .option("--out <file>", "write a .svg, .png, .html or .json file in the place of drawing in the terminal")
+  .addOption(new Option("--threads <n>", "threads of the engine").argParser(wholeNumber))
+  .option("--json", "print one line of JSON and nothing else")
+  .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(12)}${views[name].what}`).join("\n")}`)
+  .action(async (folder: string, text: string | undefined, { view: name, out, json, ...options }: Options) => {
+    const { needsText, flags, hasPicture, make } = views[name];
+    const vain = Object.keys(options).find((flag) => flag !== "threads" && !flags.includes(flag as keyof ViewOptions));
+    if (vain !== undefined) throw new ConfigError(`--${vain} has no meaning for the view ${name}; leave it out, or choose another --view`);
+    const ending = out === undefined ? undefined : endingOf(out, name, hasPicture);
+    if (needsText && text === undefined)
+      throw new ConfigError(`the view ${name} needs a text to look at; write it after the run folder: qkv look ${folder} "a text"`);
+    if (!needsText && text !== undefined)
+      throw new ConfigError(`the view ${name} is the same for every text; leave "${text}" out, or choose another --view`);
+    const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+    const view: View = await make({ folder, run: onceRead(folder), text: text ?? "", options: { ...options, warn } });
+    if (out !== undefined && ending !== undefined) write(out, await contentOf(view, ending));
+    if (json) console.log(jsonOf(view));
+    else console.log(out === undefined ? view.text({ columns: process.stdout.columns ?? 100, colour: hasColours() }) : `wrote ${out}`);
+  });
+
+const endings = [".svg", ".png", ".html", ".json"] as const;
+type Ending = (typeof endings)[number];
+
+/** How the file is to be written, if it can be. */
+function endingOf(out: string, name: ViewName, hasPicture: boolean): Ending {
+  const ending = endings.find((known) => known === extname(out).toLowerCase());
+  const possible = hasPicture ? endings : [".json"];
+  if (ending !== undefined && possible.includes(ending)) return ending;
+  const wanted = possible.join(", ").replace(/, ([^,]*)$/, " or $1");
+  throw new ConfigError(`--out ${out}: the view ${name} can be written as ${wanted}; choose such a file name`);
+}
+
+/** The run with its weights. Some views need neither. */
+function onceRead(folder: string): () => RunLike {
+  let run: RunLike | undefined;
+  return () => {
+    if (run) return run;
+    const opened = openRun(folder);
+    run = { ...opened, ...readWeights(opened) };
+    return run;
+  };
+}
+
+async function contentOf({ svg, html, ...view }: View, ending: Ending): Promise<Uint8Array | string> {
+  if (ending === ".json" || svg === undefined) return `${jsonOf(view)}\n`;
+  if (ending === ".svg") return svg();
+  if (ending === ".png") return pngOf(svg());
+  return html ? html() : `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>qkv look</title>\n${svg()}\n</html>\n`;
+}
+
+function write(file: string, content: Uint8Array | string): void {
+  try {
+    makeFolders(dirname(file));
+  } catch (error) {
+    throw diskError(error, dirname(file), "make the folder");
+  }
+  writeDurably(file, typeof content === "string" ? content : [content]);
+}
+
+/** Shares come from float32, so more than seven digits would be noise. */
+const jsonOf = ({ value }: Pick<View, "value">): string =>
+  JSON.stringify(value, (_, x: unknown) => (typeof x === "number" && !Number.isInteger(x) ? Number(x.toPrecision(7)) : x));
+
+const hasColours = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;

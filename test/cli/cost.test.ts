@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { expectRefusal, Workplace } from "../support/command.ts";
+
+const place = new Workplace();
+const json = async (...args: string[]) => {
+  const { stdout } = await place.done("cost", ...args, "--json");
+  expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+  return JSON.parse(stdout);
+};
+
+describe("qkv cost", () => {
+  it("prints one line of JSON in the promised form", async () => {
+    const found = await json("--preset", "w1", "--batch", "12");
+    expect([found.parameters, found.batch, found.length, found.decode]).toEqual([809_856, 12, 64, 64]);
+    for (const key of ["flops", "bytes", "intensity", "activationBytes", "kvCacheBytes"]) expect(found[key], key).toBeGreaterThan(0);
+    expect(Object.keys(found.phases)).toEqual(["training", "sequence", "token"]);
+    for (const list of ["parts", "operations", "layers"]) {
+      expect(found[list], list).toEqual(found.phases.training[list]);
+      expect(
+        found[list].reduce((total: number, { flops }: { flops: number }) => total + flops, 0),
+        list,
+      ).toBe(found.flops);
+    }
+    expect(found.kvCacheBytes).toBe(12 * 2 * 64 * 128 * 4 * 4);
+    expect(found.lecture.sequence.every(({ formula, counted }: { formula: number; counted: number }) => formula === counted)).toBe(true);
+  });
+
+  it("takes the flags of train, lengths, and a token at another length", async () => {
+    const flags = "--model encoder-decoder --layers 2 --heads 2 --width 16 --vocab 50 --length 12 --source-length 9 --decode 5";
+    const found = await json(...flags.split(" "));
+    expect([found.model.model, found.length, found.sourceLength, found.decode]).toEqual(["encoder-decoder", 12, 9, 5]);
+    expect(found.kvCacheBytes).toBe(2 * (5 + 9) * 16 * 2 * 4);
+    expect(found.total).toBeUndefined();
+  });
+
+  it("prints the arithmetic of GPT-3's training beside what was published, in a hundred columns", async () => {
+    const { stdout } = await place.done("cost", "--preset", "gpt3-175b");
+    expect(stdout).toContain("6 · 174,604,259,328 parameters · 300,000,000,000 tokens");
+    expect(stdout).toContain("published: 175,000,000,000 parameters (ours −0.2 %), 3.14e+23 FLOPs (ours +1.7 %)");
+    expect(stdout).toMatch(/^feed-forward {2,}115,970,015,232 {2}66\.4 % .* 65\.3 %/m);
+    for (const line of stdout.split("\n")) expect([...line].length, line).toBeLessThanOrEqual(100);
+  });
+
+  it("is the model of a run, with the run's batch", async () => {
+    const text = place.write("a.txt", "to be or not to be, that is the question. ".repeat(40));
+    await place.done("train", text, ..."--layers 1 --heads 1 --width 16 --context 16 --batch 4 --steps 2 --threads 1 --out run".split(" "));
+    const found = await json("run");
+    expect([found.model.width, found.batch, found.length]).toEqual([16, 4, 16]);
+    expectRefusal(await place.qkv("cost", "run", "--layers", "3"), 2, "a run has its own model, so --layers has no meaning beside run");
+  });
+
+  it("measures, and draws a roofline", async () => {
+    const small = "--layers 1 --heads 2 --width 32 --length 16 --dropout 0.1 --threads 1 --measure --out roofline.svg";
+    const { measured } = await json(...small.split(" "));
+    for (const phase of ["training", "sequence", "token"]) {
+      const { seconds, flopsPerSecond, matmulShare, streamShare } = measured.phases[phase];
+      expect(seconds, phase).toBeGreaterThan(0);
+      expect(flopsPerSecond / measured.matmulFlopsPerSecond, phase).toBeCloseTo(matmulShare, 9);
+      expect(streamShare, phase).toBeGreaterThan(0);
+    }
+    expect(measured.phases.training.benchFraction).toBeGreaterThan(0);
+    const picture = readFileSync(place.path("roofline.svg"), "utf8");
+    expect([picture.startsWith("<svg"), picture.includes("training")]).toEqual([true, true]);
+  });
+
+  it("fits the exponents of the lecture", async () => {
+    const { stdout } = await place.done("cost", "--scaling");
+    expect(stdout).toMatch(/^scores +2 {2}2\.000$/m);
+    expect(stdout).toMatch(/^feed-forward +2 {2}2\.000$/m);
+  });
+
+  it.each<[string, string, number, string]>([
+    ["a preset that there is not", "--preset gpt3-176b", 2, 'did you mean "gpt3-175b"?'],
+    ["a length past a learned table", "--preset w1 --length 65", 2, "a length of 65 is more than the 64 positions that the model learns"],
+    ["a setting that does not fit", "--heads 3", 2, "--heads: a --width of 128 is not divisible into 3 heads"],
+    ["a model that cannot be run here", "--preset gpt3-175b --measure", 1, "this model is too big to train here"],
+    ["a picture of nothing measured", "--out a.svg", 2, "give --measure too"],
+    ["a picture of another kind", "--measure --out a.pdf", 2, "a roofline is a .svg or a .png"],
+    ["a run that is not there", "nowhere", 1, "nowhere"],
+  ])("refuses %s", async (_, args, code, sentence) => {
+    expectRefusal(await place.qkv("cost", ...args.split(" ")), code, sentence);
+  });
+});
