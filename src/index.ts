@@ -44,6 +44,11 @@ export { bool, float32, float64, int32, int64, size, type TensorType, uint8 } fr
 export { type Alignment, type Attended, alignmentOf, attendedBy, rollout } from "./inspection/alignment.ts";
 export { type Answers, answersOf, type Candidate, nextTokensOf } from "./inspection/answers.ts";
 export { type AttentionOptions, attentionOf, kindsOf } from "./inspection/attention.ts";
+export { type CostOptions, cost, type ModelCost, type PhaseCost } from "./inspection/cost.ts";
+export { productFormulas } from "./inspection/cost-formulas.ts";
+export { lectureRows } from "./inspection/cost-lecture.ts";
+export { countedScaling } from "./inspection/cost-scaling.ts";
+export { trainingTotal } from "./inspection/cost-training.ts";
 export { type GeometryPanel, plainLayerNorm, toyGeometry } from "./inspection/geometry.ts";
 export { keyGeometry, keySpace } from "./inspection/key-space.ts";
 export { type Lens, logitLens } from "./inspection/lens.ts";

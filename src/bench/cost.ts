@@ -38,7 +38,7 @@ export interface CostMeasure {
 /** Seconds that the measurement of one phase should take, for how long it runs in a row, and how long the others take in between. */
 const patience = 6;
 const stretch = 0.15;
-const others = 0.25;
+const others = 0.2;
 
 export async function measureCost(cost: ModelCost, threads: number): Promise<CostMeasure> {
   const { model, phases } = cost;
@@ -55,7 +55,7 @@ export async function measureCost(cost: ModelCost, threads: number): Promise<Cos
     await run();
     const seconds = (performance.now() - begin) / 1000;
     const burst = Math.min(10, Math.ceil(stretch / seconds));
-    const rounds = Math.max(3, Math.round(patience / (burst * seconds + others)));
+    const rounds = Math.max(6, Math.round(patience / (burst * seconds + others)));
     const times = await interleave({ product, stream, phase: { run, burst } }, rounds);
     bestProduct = Math.min(bestProduct, times.product.best);
     bestStream = Math.min(bestStream, times.stream.best);
@@ -86,7 +86,7 @@ function phaseMeasure(cost: ModelCost, name: PhaseName, { best, median }: Timing
 }
 
 const streamLength = 8 * 2 ** 20;
-const passes = 8;
+const passes = 4;
 /** Each addition reads two tensors and writes one. */
 const streamed = passes * 3 * 4 * streamLength;
 

@@ -65,7 +65,8 @@ function phaseTable({ phases }: CostFacts): string {
     ];
   });
   const header = ["", "arithmetic", "in products", "moved", "FLOP/B", "activations", "kept for way back"];
-  return table(header, rows);
+  const words = "activations: the most bytes alive at once; kept: those that the backward pass reads again";
+  return `${table(header, rows)}\n${words}`;
 }
 
 function partTable({ training, sequence, token }: CostFacts["phases"]): string {

@@ -1,20 +1,23 @@
 import type { Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { modelFlags, trainingFlags } from "./flags.ts";
+import { amountFlags, beamFlags, samplingFlags } from "./writing-flags.ts";
 
 // A setting that is wrong is a flag that is wrong, for whoever typed it.
 
 const flags: ReadonlyMap<string, Option> = new Map(
-  [...modelFlags, ...trainingFlags].filter(({ negate }) => !negate).map((flag) => [flag.attributeName(), flag]),
+  [...modelFlags, ...trainingFlags, ...amountFlags, ...samplingFlags, ...beamFlags]
+    .filter(({ negate }) => !negate)
+    .map((flag) => [flag.attributeName(), flag]),
 );
 const negative: ReadonlyMap<string, Option> = new Map(
   modelFlags.filter(({ negate }) => negate).map((flag) => [flag.attributeName(), flag]),
 );
 
 /** The same complaint with the names of flags in the place of the names of settings. `typed` holds the values that were given. */
-export function asFlags(error: unknown, typed: Readonly<Record<string, unknown>>): unknown {
+export function asFlags(error: unknown, typed: Readonly<Record<string, unknown>> = {}): unknown {
   if (!(error instanceof ConfigError)) return error;
-  const found = /^at config\.(?:\w+\.)?(\w+): (.*)$/s.exec(error.message);
+  const found = /^at (?:config\.(?:\w+\.)?|sampling\.)?(\w+): (.*)$/s.exec(error.message);
   if (!found) return error;
   const [, name, complaint] = found;
   const flag = typed[name] === false ? (negative.get(name) ?? flags.get(name)) : flags.get(name);

@@ -16,7 +16,7 @@ export const modelFlags: readonly Option[] = [
     "the architecture (default by task: lm decoder, classify and tag encoder, translate encoder-decoder)",
     modelNames,
   ),
-  number("--layers <n>", "blocks on top of each other", wholeNumber),
+  number("--layers <n>", "blocks on top of each other", countFromZero),
   number("--heads <n>", "heads of attention", wholeNumber),
   number("--width <n>", "numbers that describe a token between the layers", wholeNumber),
   number("--hidden <n>", "size inside the feed-forward layer (default 4 × width; 8/3 of it for swiglu)", wholeNumber),

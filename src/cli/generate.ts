@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command } from "commander";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
 import { readsSource } from "../generation/prompt.ts";
@@ -8,19 +8,9 @@ import { baked, type Precision } from "../runs/baked.ts";
 import { cacheFolder } from "../runs/cache.ts";
 import { type OpenRun, openRun } from "../runs/folder.ts";
 import { openWeights, type WeightFile } from "../runs/weight-file.ts";
+import { asFlags } from "./flag-errors.ts";
 import { addFlags, typedNames } from "./flags.ts";
-import { between, countFromZero, wholeNumber } from "./values.ts";
-import { beamFlags, engineFlags } from "./writing-flags.ts";
-
-const samplingFlags: readonly Option[] = [
-  new Option("--temperature <n>", "below 1 surer, above 1 wilder, 0 always the likeliest token").argParser(between(0, 1000)).default(0.8),
-  new Option("--top-k <n>", "only the k likeliest tokens; 0 for all").argParser(countFromZero),
-  new Option("--top-p <share>", "only the likeliest tokens that together have this probability").argParser(between(0, 1)),
-  new Option("--min-p <share>", "only tokens with this share of the likeliest one's probability").argParser(between(0, 1)),
-  new Option("--repetition-penalty <n>", "above 1: tokens that were there before become less likely").argParser(between(0.01, 1000)),
-  new Option("--bias <id=number>", "added to the score of a token, by its id; -Infinity forbids it (may be given again)").argParser(bias),
-  new Option("--seed <n>", "the same seed writes the same text").argParser(countFromZero).default(1),
-];
+import { amountFlags, beamFlags, engineFlags, samplingFlags } from "./writing-flags.ts";
 
 interface Options {
   readonly tokens: number;
@@ -48,19 +38,17 @@ export const generate = addFlags(
     .description("goes on with a text, or answers a source")
     .argument("<run>", "the run folder")
     .argument("[prompt]", "what to go on with; without one, a text from its beginning", "")
-    .option("--tokens <n>", "the most tokens to write", wholeNumber, 200)
-    .option("--samples <n>", "how many texts to write", wholeNumber, 1)
-    .addOption(new Option("--stop <text>", "stop before this text (may be given again)").argParser(listed))
     .option("--strict", "refuse a prompt that is longer than the context")
     .option("--ids", "the prompt is a list of token ids, such as 5,17,3")
     .option("--log-probabilities", "with --json: every token with its log-probability"),
+  amountFlags,
   samplingFlags,
   beamFlags,
   engineFlags,
 ).action(async (folder: string, prompt: string, options: Options, command: Command) => {
   const run = openRun(folder);
   const { model } = run.config;
-  if (options.beams !== undefined && options.beams > 1) refuseChance(command);
+  if (options.beams !== undefined) refuseChance(command);
   const begin = options.ids ? idList(prompt) : prompt;
   const file = openWeights(run);
   const threads = options.threads ?? run.config.training.threads;
@@ -68,7 +56,10 @@ export const generate = addFlags(
   const rounding = await roundingOr(run, file, options, threads);
   const shown = !options.json;
   const before = options.ids || readsSource(model) ? "" : prompt;
-  const samples = await written(writer, begin, options, shown ? (text) => process.stdout.write(text) : undefined, before);
+  const show = shown ? (text: string) => process.stdout.write(text) : undefined;
+  const samples = await written(writer, begin, options, show, before).catch((error) => {
+    throw asFlags(error);
+  });
   if (!shown) console.log(JSON.stringify(answer(prompt, samples, rounding, options)));
   await writer.release();
 });
@@ -94,12 +85,13 @@ async function written(
   for (;;) {
     const { done, value } = await writing.next();
     if (done) {
-      if (streams) show("\n");
+      if (streams) show(any ? "\n" : `${before}\n`);
       else if (show) showAll(value[0], before, show);
       return value[0];
     }
     if (streams) show(any ? value.text : before + value.text);
     any = true;
+    if (streams && !process.stdout.writable) return []; // whoever read it has gone (`| head`)
   }
 }
 
@@ -114,6 +106,7 @@ const settings = ({
   stop,
   strict,
   temperature,
+  beams,
   topK,
   topP,
   minP,
@@ -125,7 +118,7 @@ const settings = ({
   seed,
   stop,
   strict,
-  temperature,
+  temperature: beams === 1 ? 0 : temperature, // one beam is the greedy choice
   topK,
   topP,
   minP,
@@ -180,21 +173,9 @@ async function roundingOr(run: OpenRun, file: WeightFile, { weights = "f32" }: O
 const largest = 100e6;
 
 function idList(text: string): Int32Array {
+  if (text === "") return new Int32Array(0);
   const numbers = text.split(",").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
   const wrong = numbers.findIndex((id) => !Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1);
   if (wrong >= 0) throw new ConfigError(`--ids wants whole numbers with commas in between, not ${JSON.stringify(text.split(",")[wrong])}`);
   return Int32Array.from(numbers);
-}
-
-function listed(text: string, before: readonly string[] = []): readonly string[] {
-  if (text === "") throw new InvalidArgumentError("an empty text would stop at once.");
-  return [...before, text];
-}
-
-function bias(text: string, before: ReadonlyMap<number, number> = new Map()): ReadonlyMap<number, number> {
-  const [id, value] = text.split("=");
-  const numbers = [id, value].map((part) => (part === undefined || part.trim() === "" ? Number.NaN : Number(part)));
-  if (!Number.isInteger(numbers[0]) || numbers[0] < 0 || Number.isNaN(numbers[1]))
-    throw new InvalidArgumentError("a token id and a number are wanted, such as 17=-2.5.");
-  return new Map([...before, [numbers[0], numbers[1]]]);
 }

@@ -1,6 +1,6 @@
 import { dirname, extname } from "node:path";
 import { Command, Option } from "commander";
-import { ConfigError } from "../base/errors.ts";
+import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import type { RunLike } from "../inspection/reading.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
@@ -43,6 +43,8 @@ export const lookCommand = new Command("look")
       throw new ConfigError(`the view ${name} is the same for every text; leave "${text}" out, or choose another --view`);
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     const view: View = await make({ folder, run: onceRead(folder), text: text ?? "", options: { ...options, warn } });
+    if (!allFinite(view.value))
+      throw new NonFiniteError(`the view ${name} has numbers that are NaN or infinite; the weights are damaged, or training went wrong`);
     if (out !== undefined && ending !== undefined) write(out, await contentOf(view, ending));
     if (json) console.log(jsonOf(view));
     else console.log(out === undefined ? view.text({ columns: process.stdout.columns ?? 100, colour: hasColours() }) : `wrote ${out}`);
@@ -86,6 +88,9 @@ function write(file: string, content: Uint8Array | string): void {
   }
   writeDurably(file, typeof content === "string" ? content : [content]);
 }
+
+const allFinite = (value: unknown): boolean =>
+  typeof value === "object" && value !== null ? Object.values(value).every(allFinite) : typeof value !== "number" || Number.isFinite(value);
 
 /** Shares come from float32, so more than seven digits would be noise. */
 const jsonOf = ({ value }: Pick<View, "value">): string =>

@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError, QkvError } from "../base/errors.ts";
 import { bench } from "./bench.ts";
 import { classify } from "./classify.ts";
+import { costCommand } from "./cost.ts";
 import { evalCommand } from "./eval.ts";
 import { generate } from "./generate.ts";
 import { info } from "./info.ts";
@@ -26,6 +27,7 @@ const program = new Command("qkv")
   .addCommand(tag)
   .addCommand(translate)
   .addCommand(lookCommand)
+  .addCommand(costCommand)
   .addCommand(recipesCommand)
   .addCommand(bench);
 

@@ -2,13 +2,14 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 // What `npm start` shows: the default recipe, trained afresh, measured, described, at work and from the inside, by the commands that anyone would type.
+// Flags of train may follow: npm start -- --steps 200
 
 const main = fileURLToPath(new URL("main.js", import.meta.url));
 const run = "runs/book-lm";
 const words = "Call me Ishmael.";
 
 for (const args of [
-  ["train", "--recipe", "book", "--out", run, "--overwrite"],
+  ["train", "--recipe", "book", "--out", run, "--overwrite", ...process.argv.slice(2)],
   ["eval", run],
   ["info", run],
   ["generate", run, words, "--tokens", "300"],

@@ -1,8 +1,24 @@
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { precisions } from "../runs/baked.ts";
-import { between, wholeNumber } from "./values.ts";
+import { between, countFromZero, wholeNumber } from "./values.ts";
 
 // Flags of the commands that write.
+
+export const amountFlags: readonly Option[] = [
+  new Option("--tokens <n>", "the most tokens to write").argParser(wholeNumber).default(200),
+  new Option("--samples <n>", "how many texts to write").argParser(wholeNumber).default(1),
+  new Option("--stop <text>", "stop before this text (may be given again)").argParser(listed),
+];
+
+export const samplingFlags: readonly Option[] = [
+  new Option("--temperature <n>", "below 1 surer, above 1 wilder, 0 always the likeliest token").argParser(between(0, 1000)).default(0.8),
+  new Option("--top-k <n>", "only the k likeliest tokens; 0 for all").argParser(countFromZero),
+  new Option("--top-p <share>", "only the likeliest tokens that together have this probability").argParser(between(0, 1)),
+  new Option("--min-p <share>", "only tokens with this share of the likeliest one's probability").argParser(between(0, 1)),
+  new Option("--repetition-penalty <n>", "above 1: tokens that were there before become less likely").argParser(between(0.01, 1000)),
+  new Option("--bias <id=number>", "added to the score of a token, by its id; -Infinity forbids it (may be given again)").argParser(bias),
+  new Option("--seed <n>", "the same seed writes the same text").argParser(countFromZero).default(1),
+];
 
 export const beamFlags: readonly Option[] = [
   new Option("--beams <n>", "texts that are followed at once; the likeliest whole is given").argParser(wholeNumber),
@@ -19,3 +35,16 @@ export const engineFlags: readonly Option[] = [
   new Option("--threads <n>", "threads of the engine").argParser(wholeNumber),
   new Option("--json", "print one line of JSON and nothing else"),
 ];
+
+function listed(text: string, before: readonly string[] = []): readonly string[] {
+  if (text === "") throw new InvalidArgumentError("an empty text would stop at once.");
+  return [...before, text];
+}
+
+function bias(text: string, before: ReadonlyMap<number, number> = new Map()): ReadonlyMap<number, number> {
+  const [id, value] = text.split("=");
+  const numbers = [id, value].map((part) => (part === undefined || part.trim() === "" ? Number.NaN : Number(part)));
+  if (!Number.isInteger(numbers[0]) || numbers[0] < 0 || Number.isNaN(numbers[1]))
+    throw new InvalidArgumentError("a token id and a number are wanted, such as 17=-2.5.");
+  return new Map([...before, [numbers[0], numbers[1]]]);
+}

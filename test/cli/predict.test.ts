@@ -27,7 +27,7 @@ beforeAll(async () => {
   await place.done("train", "letters.tsv", ...learns, "--batch", "4", "--valid-fraction", "0", "--out", "letters");
   for (const name of ["odd.tsv", "pairs.tsv", "rhyme.txt"])
     await place.done("train", name, ...tiny, "--quiet", "--out", name.replace(/\..*/, ""));
-});
+}, 240_000);
 
 /** A letter has the tag V or C. */
 const vowels = (text: string) => ({ text, tags: [...text].map((letter) => ("aeiou".includes(letter) ? "V" : "C")).join(" ") });

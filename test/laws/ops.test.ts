@@ -91,7 +91,7 @@ describe.each(cases.map((op) => [op.name, op] as const))("%s", (_, op) => {
       expect(flops.value).toBeGreaterThanOrEqual(0);
       expect(bytes.value).toBeGreaterThanOrEqual(0);
       expect(flops.value).toBeLessThanOrEqual(elements ** 2);
-      expect(bytes.value).toBeLessThanOrEqual(elements * 8);
+      expect(bytes.value).toBeLessThanOrEqual(elements * 24); // a few passes, where one op is several kernels
     }
   });
 
