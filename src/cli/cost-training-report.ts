@@ -31,15 +31,15 @@ function publishedLine(parameters: number, flops: number | undefined, given: Pub
 }
 
 export function measuredSection({ threads, matmulFlopsPerSecond, streamBytesPerSecond, phases }: CostMeasure): string {
-  const milliseconds = (seconds: number) => `${(1000 * seconds).toPrecision(3)} ms`;
+  const duration = (seconds: number) => (seconds < 1 ? `${+(1000 * seconds).toPrecision(3)} ms` : `${+seconds.toPrecision(3)} s`);
   const rows = phaseNames.flatMap((name) => {
     const found = phases[name];
     if (!found) return [];
     return [
       [
         name,
-        milliseconds(found.seconds),
-        milliseconds(found.medianSeconds),
+        duration(found.seconds),
+        duration(found.medianSeconds),
         withUnit(found.flopsPerSecond, "FLOP/s"),
         percent(found.matmulShare),
         withUnit(found.bytesPerSecond, "B/s"),

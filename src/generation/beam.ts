@@ -1,4 +1,5 @@
 import { NonFiniteError } from "../base/errors.ts";
+import { checkLimits } from "./limits.ts";
 import type { Next, Prompt, Speaker } from "./speech.ts";
 
 export interface BeamOptions {
@@ -37,6 +38,7 @@ interface Search {
 
 /** For each prompt its likeliest continuations, the best first, as many as there are beams. One beam is the greedy choice. */
 export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], options: BeamOptions): Promise<Hypothesis[][]> {
+  checkLimits(options);
   const speech = speaker.begin();
   const room = prompts.map(({ ids }) => Math.min(options.tokens, speaker.longest - ids.length + 1));
   let next = await speech.join(prompts);

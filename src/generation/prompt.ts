@@ -17,7 +17,8 @@ export const readsSource = (model: ModelConfig): boolean =>
   model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate");
 
 export function promptOf(text: string, model: ModelConfig, tokenizer: Tokenizer, options: PromptOptions = {}): Prompt {
-  const ids = readsSource(model) ? sourceOf(text, tokenizer) : text === "" ? Int32Array.of(firstToken(tokenizer)) : tokenizer.encode(text);
+  if (text === "") return promptOfIds(new Int32Array(0), model, tokenizer, options);
+  const ids = readsSource(model) ? sourceOf(text, tokenizer) : tokenizer.encode(text);
   if (ids.length === 0) throw new DataError(`the prompt ${JSON.stringify(text)} has no tokens in this vocabulary; write something else`);
   warnUnknown(ids, tokenizer, options);
   return promptOfIds(ids, model, tokenizer, options);
@@ -26,14 +27,20 @@ export function promptOf(text: string, model: ModelConfig, tokenizer: Tokenizer,
 /** The same from token ids. */
 export function promptOfIds(ids: Int32Array, model: ModelConfig, tokenizer: Tokenizer, options: PromptOptions = {}): Prompt {
   const known = readsSource(model) ? ("sourceVocab" in model && model.sourceVocab) || model.vocab : model.vocab;
-  const wrong = ids.find((id) => !(id >= 0 && id < known));
+  const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < known));
   if (wrong !== undefined) throw new ConfigError(`the token id ${wrong} is not in the vocabulary, which goes from 0 to ${known - 1}`);
-  if (!readsSource(model)) return { ids: fitted(ids, model, "prompt", "last", options) };
+  if (!readsSource(model)) {
+    const begun = ids.length > 0 ? ids : Int32Array.of(firstToken(tokenizer));
+    return { ids: fitted(begun, model, "prompt", "last", options) };
+  }
+  if (ids.length === 0) throw nothingToTranslate();
   return { ids: Int32Array.of(tokenizer.start ?? 0), source: fitted(ids, model, "source", "first", options) };
 }
 
+const nothingToTranslate = (): DataError => new DataError("there is nothing to translate in an empty text");
+
 function sourceOf(text: string, tokenizer: Tokenizer): Int32Array {
-  if (tokenizer.encode(text).length === 0) throw new DataError("there is nothing to translate in an empty text");
+  if (tokenizer.encode(text).length === 0) throw nothingToTranslate();
   return encodeSource(text, tokenizer);
 }
 

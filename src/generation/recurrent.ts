@@ -63,8 +63,7 @@ class RnnSpeech implements Speech {
     for (let at = 0; at < longestOf(lists); at += pieceLength) {
       const pieces = lists.map((ids) => ids.slice(at, at + pieceLength));
       const result = await this.#step(kept, pieces, longestOf(pieces) === 1 ? 1 : pieceLength);
-      kept = result.kept;
-      next = result.next.map((row, i) => (pieces[i].length > 0 ? row : next[i])); // of the piece that held its last token
+      ({ kept, next } = result); // where a row has ended, its state stays, and so do its scores
     }
     this.#kept = this.#lengths.length > 0 ? joined(this.#kept, kept) : kept;
     this.#lengths = [...this.#lengths, ...lists.map((ids) => ids.length)];

@@ -4,6 +4,7 @@ import type { ModelConfig } from "../models/any.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { beamSearch } from "./beam.ts";
+import { checkLimits } from "./limits.ts";
 import { type PromptOptions, promptOf, promptOfIds } from "./prompt.ts";
 import { type Finish, type Request, RunningBatch } from "./running-batch.ts";
 import { type SamplingInput, sampling } from "./sampling.ts";
@@ -80,6 +81,7 @@ export class Writer {
 
   /** Writes for all prompts at once. Gives the text as it comes, and in the end all samples of each prompt. */
   async *write(prompts: readonly (string | Int32Array)[], options: WriteOptions = {}): AsyncGenerator<Piece, Sample[][]> {
+    checkLimits(options);
     const { samples = 1 } = options;
     const writings = prompts.flatMap((prompt, i) => {
       const begin = this.#prompt(prompt, options);
@@ -117,6 +119,7 @@ export class Writer {
   /** The likeliest texts as a whole, found by following several at once. */
   async best(prompts: readonly (string | Int32Array)[], options: BeamWriteOptions): Promise<Sample[][]> {
     const { beams, lengthPenalty, tokens = usualTokens, samples = 1, stop = [] } = options;
+    checkLimits({ tokens, samples, beams, lengthPenalty });
     if (samples > beams) throw new ConfigError(`${beams} beams give at most ${beams} samples, not ${samples}`);
     const { end } = this.#tokenizer;
     const begun = prompts.map((prompt) => this.#withRoom(this.#prompt(prompt, options), tokens, options));
@@ -124,10 +127,16 @@ export class Writer {
     return found.map((hypotheses, i) =>
       hypotheses.slice(0, samples).map((one) => {
         const stream = new TextStream(this.#tokenizer, begun[i].source ? [] : begun[i].ids, stop);
-        for (const token of one.tokens) if (!stream.stopped) stream.push(token);
+        const written: WrittenToken[] = [];
+        for (const [t, id] of one.tokens.entries()) {
+          if (stream.stopped) break;
+          stream.push(id);
+          written.push({ id, piece: this.#tokenizer.piece(id), logProbability: one.logProbabilities[t] });
+        }
         stream.end();
-        const written = one.tokens.map((id, t) => ({ id, piece: this.#tokenizer.piece(id), logProbability: one.logProbabilities[t] }));
-        return { text: stream.text, tokens: written, logProbability: one.logProbability, finish: stream.stopped ? "stop" : one.finish };
+        if (!stream.stopped) return { text: stream.text, tokens: written, logProbability: one.logProbability, finish: one.finish };
+        const logProbability = written.reduce((sum, token) => sum + token.logProbability, 0);
+        return { text: stream.text, tokens: written, logProbability, finish: "stop" };
       }),
     );
   }
@@ -161,14 +170,19 @@ export class Writer {
     };
   }
 
-  /** Beams are not read again from their later half: a prompt makes room for what is to come. */
+  /** Beams are not read again from their later half: a prompt makes room for what is to come, down to half of the context. */
   #withRoom(prompt: Prompt, tokens: number, { strict, warn }: PromptOptions): Prompt {
-    const room = Math.max(1, this.#speaker.longest - tokens + 1);
-    if (prompt.source || prompt.ids.length <= room) return prompt;
-    const sentence = `${prompt.ids.length} tokens of the prompt and ${tokens} new ones are more than the context of ${this.#speaker.longest}`;
+    const { longest } = this.#speaker;
+    const { length } = prompt.ids;
+    if (prompt.source || length + tokens <= longest + 1) return prompt;
+    const sentence = `${length} tokens of the prompt and ${tokens} new ones are more than the context of ${longest}`;
     if (strict) throw new ConfigError(`${sentence}; ask for fewer, or leave out --strict to drop the prompt's beginning`);
-    warn?.(`${sentence}: the first ${prompt.ids.length - room} tokens of the prompt are dropped`);
-    return { ids: Array.from(prompt.ids).slice(-room) };
+    const kept = Math.min(length, Math.max(longest - tokens + 1, longest >> 1, 1));
+    const room = longest - kept + 1;
+    const dropped = kept < length ? [`the first ${length - kept} tokens of the prompt are dropped`] : [];
+    const fewer = room < tokens ? [`at most ${room} are written`] : [];
+    warn?.(`${sentence}: ${[...dropped, ...fewer].join(", and ")}`);
+    return { ids: Array.from(prompt.ids).slice(-kept) };
   }
 }
 

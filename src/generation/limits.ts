@@ -1,0 +1,18 @@
+import { ConfigError } from "../base/errors.ts";
+import { between, whole } from "../models/bounds.ts";
+
+const limits = {
+  tokens: whole(1, 1e9),
+  samples: whole(1, 1e6),
+  beams: whole(1, 1e6),
+  lengthPenalty: between(-100, 100),
+};
+
+/** Refuses numbers that nothing could be written with, such as no tokens at all. What is left out is right. */
+export function checkLimits(given: { readonly [Name in keyof typeof limits]?: number }): void {
+  for (const [name, limit] of Object.entries(limits)) {
+    const value = given[name as keyof typeof limits];
+    const result = limit.optional().safeParse(value);
+    if (!result.success) throw new ConfigError(`at ${name}: ${result.error.issues[0].message}`);
+  }
+}

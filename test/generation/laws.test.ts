@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { speakerOf } from "../../src/generation/speaker.ts";
+import type { Next } from "../../src/generation/speech.ts";
+import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
+import { type Combination, pairwise, product } from "../support/combinations.ts";
+import { clearWeights, expectSame, logSumExp, randomIds, spread, WholeModel } from "./whole-model.ts";
+
+// What is said token by token, with rows of many lengths together, is what the whole model says of each whole row. Every pair of
+// choices occurs here; QKV_LAWS=full runs the product of all that happens inside attention.
+
+const choices = {
+  positions: ["learned", "sinusoidal", "rotary", "relative", "alibi", "none"],
+  score: ["scaled", "dot", "bilinear", "additive"],
+  attention: ["softmax", "linear", "free"],
+  multiHead: ["split", "narrow", "wide"],
+  norm: ["layer", "rms", "none"],
+  mask: ["before-softmax", "after-softmax", "none"],
+};
+const rest = {
+  normPlace: ["pre", "post"],
+  joinPositions: ["add", "concat"],
+  keySize: [undefined, 6],
+  valueSize: [undefined, 3],
+  tie: [true, false],
+  residual: [true, false],
+  feedforward: [true, false],
+};
+const possible = ({ attention, score, multiHead, keySize, valueSize, joinPositions, positions }: Combination): boolean =>
+  (attention !== "free" ||
+    (score !== "bilinear" && score !== "additive" && multiHead !== "wide" && keySize === undefined && valueSize === undefined)) &&
+  (joinPositions !== "concat" || positions === "learned" || positions === "sinusoidal");
+const crossing = (one: Combination): boolean => possible(one) && one.attention !== "free";
+const full = process.env.QKV_LAWS === "full";
+const combinations = (extra: Record<string, readonly unknown[]>, allowed: (one: Combination) => boolean): Combination[] =>
+  full ? product(choices).filter(allowed) : pairwise({ ...choices, ...rest, ...extra }, allowed);
+
+const small = { layers: 2, heads: 2, width: 8, hidden: 12, context: 10, vocab: 9 };
+const promptLengths = [1, 2, 7, small.context - 1, small.context];
+const sources = [4, 1, 10, 6, 2].map((length, i) => Int32Array.from(randomIds(length, 7, 20 + i)));
+
+async function law(given: ModelInput): Promise<void> {
+  const model = modelConfig(given);
+  const weights = clearWeights(model);
+  const whole = new WholeModel(model, weights);
+  const speaker = speakerOf(model, { weights, threads: 1 });
+  const speech = speaker.begin();
+  let rows = promptLengths.map((length, i) => ({ all: randomIds(small.context, small.vocab, i), length, source: sourceOf(model, i) }));
+  let found = await speech.join(rows.map(({ all, length, source }) => ({ ids: all.slice(0, length), source })));
+  for (;;) {
+    const wanted = await whole.after(rows.map(({ all, length, source }) => ({ ids: all.slice(0, length), source })));
+    for (const [i, scores] of wanted.entries()) expectNext(found[i], scores, `the row of ${rows[i].length} tokens`);
+    const open = [...rows.keys()].filter((i) => rows[i].length < small.context);
+    if (open.length === 0) break;
+    speech.keep(open);
+    rows = open.map((i) => ({ ...rows[i], length: rows[i].length + 1 }));
+    found = await speech.next(rows.map(({ all, length }) => all[length - 1]));
+    expect(speech.lengths).toEqual(rows.map(({ length }) => length));
+  }
+  await whole.release();
+  await speaker.release();
+}
+
+const sourceOf = (model: ModelConfig, i: number): Int32Array | undefined =>
+  model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate") ? sources[i] : undefined;
+
+function expectNext({ scores, total }: Next, wanted: Float32Array, what: string): void {
+  expectSame(scores, wanted, what);
+  expect(spread(wanted), "scores that differ").toBeGreaterThan(0.02);
+  expectSame([total], [logSumExp(scores)], `log Σ exp of ${what}`);
+}
+
+const named = (all: readonly Combination[]) => all.map((one) => [Object.values(one).join(" "), one] as const);
+
+describe("token by token equals all at once", () => {
+  it.each(named(combinations({}, possible)))("decoder: %s", (_, one) => law({ model: "decoder", ...small, ...one }));
+
+  it.each(named(combinations({ sourceVocab: [undefined, 7] }, crossing)))("encoder–decoder: %s", (_, one) =>
+    law({ model: "encoder-decoder", ...small, ...one }),
+  );
+
+  const rnn = { model: "rnn", width: 6, vocab: small.vocab, context: small.context } as const;
+  it.each(named(product({ cell: ["rnn", "gru", "lstm"], layers: [1, 2], tie: [true, false] })))("RNN language model: %s", (_, one) =>
+    law({ ...rnn, task: "lm", ...one }),
+  );
+
+  const translating = {
+    cell: ["rnn", "gru", "lstm"],
+    attention: [true, false],
+    bidirectional: [true, false],
+    layers: [1, 2],
+    score: ["scaled", "dot", "bilinear", "additive"],
+    tie: [true, false],
+    sourceVocab: [undefined, 7],
+  };
+  const unlike = ({ attention, score }: Combination) => attention === true || score === "additive";
+  it.each(named(full ? product(translating).filter(unlike) : pairwise(translating, unlike)))("RNN encoder–decoder: %s", (_, one) =>
+    law({ ...rnn, task: "translate", ...one }),
+  );
+});
