@@ -2,7 +2,6 @@ import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, encodePairs } from "../batches/encode.ts";
 import type { LabelledIds, TaggedIds } from "../batches/examples.ts";
 import { scoringWindows } from "../batches/windows.ts";
-import { highest } from "../generation/sampling.ts";
 import { type TranslateOptions, Translator } from "../generation/translator.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { bleu } from "../metrics/bleu.ts";
@@ -16,11 +15,11 @@ import { encoding } from "../runs/encoded.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import { scoringRows } from "../runs/material.ts";
 import { bytesOf } from "../runs/texts.ts";
-import { separator, tokenise } from "../runs/tokenised.ts";
+import { separator, type TokenisedText, tokenise } from "../runs/tokenised.ts";
 import type { Example, Pair } from "../text/examples.ts";
 import { Scorer } from "../training/score.ts";
 import type { HeldOut } from "./held-out.ts";
-import { LabelScorer } from "./label-scorer.ts";
+import { LabelScorer, likeliest, uselessWeights } from "./label-scorer.ts";
 import { nearest, questionsOf } from "./references.ts";
 import { cutTexts, unknownTokens } from "./warnings.ts";
 
@@ -60,7 +59,10 @@ export interface TranslationMeasures {
   readonly exactFirst?: number;
 }
 
-export type Measures = TextMeasures | LabelMeasures | TranslationMeasures;
+/** The main measure again, on tests with examples longer than any that was trained on: `accuracy2x`, `exactLonger`. */
+export type LongerMeasures = Readonly<Record<`accuracy${string}` | `exact${string}`, number | undefined>>;
+
+export type Measures = TextMeasures | ((LabelMeasures | TranslationMeasures) & LongerMeasures);
 
 export interface EvaluateOptions extends TranslateOptions {
   readonly cache: string;
@@ -72,9 +74,18 @@ export interface EvaluateOptions extends TranslateOptions {
 
 export async function evaluate(run: OpenRun, weights: ParameterBuffer, data: HeldOut, options: EvaluateOptions): Promise<Measures> {
   if (data.kind === "text") return evaluateText(run, weights, data, options);
-  return run.config.task === "translate"
-    ? evaluateTranslation(run, weights, data.examples as Pair[], options)
-    : evaluateLabels(run, weights, data.examples, options);
+  const measured = (examples: readonly Example[]) =>
+    run.config.task === "translate"
+      ? evaluateTranslation(run, weights, examples as Pair[], options)
+      : evaluateLabels(run, weights, examples, options);
+  const measures = await measured(data.examples);
+  const longer: Record<string, number> = {};
+  for (const [name, examples] of Object.entries(data.longer ?? {})) {
+    const found = await measured(examples);
+    if ("exact" in found) longer[`exact${name}`] = found.exact;
+    else longer[`accuracy${name}`] = found.accuracy;
+  }
+  return { ...measures, ...longer };
 }
 
 type TextData = Extract<HeldOut, { kind: "text" }>;
@@ -82,22 +93,31 @@ type TextData = Extract<HeldOut, { kind: "text" }>;
 async function evaluateText(
   { config, tokenizer }: OpenRun,
   weights: ParameterBuffer,
-  { parts, sha256 }: TextData,
+  { parts, sha256, apart }: TextData,
   options: EvaluateOptions,
 ): Promise<TextMeasures> {
-  const { ids, unknown } = await tokenise(parts, sha256, tokenizer, config.tokenizer.sha256, options.cache);
-  warnUnknown(unknown, options);
+  const texts: TokenisedText[] = [];
+  for (const text of apart ? parts.map((part) => [part]) : [parts])
+    texts.push(await tokenise(text, sha256, tokenizer, config.tokenizer.sha256, options.cache));
+  warnUnknown(
+    texts.reduce((total, { unknown }) => total + unknown, 0),
+    options,
+  );
   const { context } = config.model;
   const { threads, precision = "f32" } = options;
   const rounded = precision === "f32" ? undefined : baked(weights, precision);
   const scorer = new Scorer(config.model, { threads, ...rounded });
   try {
-    const windows = scoringWindows(ids, { batch: scoringRows(config.model), context, before: separator(tokenizer) ?? 0 });
-    const { loss, targets: tokens } = await scorer.score(windows, rounded ? undefined : weights);
+    const scoring = { batch: scoringRows(config.model), context, before: separator(tokenizer) ?? 0 };
+    const windows = function* () {
+      for (const { ids } of texts) yield* scoringWindows(ids, scoring);
+    };
+    const { loss, targets: tokens } = await scorer.score(windows(), rounded ? undefined : weights);
+    if (!Number.isFinite(loss)) throw uselessWeights();
     const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, bytesOf(parts)) };
-    return { loss, ...shares, tokens, examples: Math.ceil(tokens / context) };
+    return { loss, ...shares, tokens, examples: texts.reduce((total, { ids }) => total + Math.ceil(ids.length / context), 0) };
   } finally {
-    ids.close();
+    for (const { ids } of texts) ids.close();
     await scorer.release();
   }
 }
@@ -120,7 +140,7 @@ async function evaluateLabels(
       for (const [at, target] of targetsOf(encoded[place]).entries()) {
         if (target === ignored) continue;
         truth.push(target);
-        predicted.push(highest(scores.subarray(at * labels.length, (at + 1) * labels.length)));
+        predicted.push(likeliest(scores.subarray(at * labels.length, (at + 1) * labels.length)));
       }
     }
     return { ...classification(truth, predicted, labels.length), labels, examples: examples.length };

@@ -1,5 +1,6 @@
-import { FormatError } from "../base/errors.ts";
+import { FormatError, NonFiniteError } from "../base/errors.ts";
 import { type LabelledIds, type Layout, scoringBatches, type TaggedIds } from "../batches/examples.ts";
+import { highest } from "../generation/sampling.ts";
 import type { InputTypes, Outputs } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
@@ -43,3 +44,12 @@ export class LabelScorer {
     return this.#scoring.release();
   }
 }
+
+/** The place of the label with the highest score. */
+export function likeliest(scores: Float32Array): number {
+  if (scores.every(Number.isFinite)) return highest(scores);
+  throw uselessWeights();
+}
+
+export const uselessWeights = (): NonFiniteError =>
+  new NonFiniteError("the model gives scores that are not numbers, so its weights are of no use; train it again");

@@ -1,12 +1,11 @@
-import { DataError, NonFiniteError } from "../base/errors.ts";
+import { DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, tagUnits, wordsOf } from "../batches/encode.ts";
 import { type LabelledIds, type Layout, labelledLayout, type TaggedIds, taggedLayout } from "../batches/examples.ts";
-import { highest } from "../generation/sampling.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { LabelScorer } from "./label-scorer.ts";
+import { LabelScorer, likeliest } from "./label-scorer.ts";
 import { requireTask } from "./task.ts";
 import { cutTexts, unknownTokens } from "./warnings.ts";
 
@@ -59,7 +58,7 @@ const classifying = (tokenizer: Tokenizer): Reading<LabelledIds, Classification>
   answer(text, _, scores, labels) {
     const shares = softmax(scores);
     const probabilities = Object.fromEntries(labels.map((label, i) => [label, shares[i]]));
-    return { text, label: labels[best(scores)], probabilities };
+    return { text, label: labels[likeliest(scores)], probabilities };
   },
 });
 
@@ -85,7 +84,7 @@ const tagging = (tokenizer: Tokenizer): Reading<TaggedIds & { readonly units: re
       if (at >= ids.length) break; // cut off
       if (length > 0) {
         tokens.push(name);
-        tags.push(labels[best(scores.subarray(at * labels.length, (at + 1) * labels.length))]);
+        tags.push(labels[likeliest(scores.subarray(at * labels.length, (at + 1) * labels.length))]);
       }
       at += length;
     }
@@ -143,11 +142,6 @@ function nonEmpty<E extends { readonly ids: Int32Array }>(example: E, where: str
   if (example.ids.length === 0)
     throw new DataError(`${where}: there is nothing in it that the model could read; give some words, or leave it out`);
   return example;
-}
-
-function best(scores: Float32Array): number {
-  if (scores.every(Number.isFinite)) return highest(scores);
-  throw new NonFiniteError("the model gives scores that are not numbers, so its weights are of no use; train it again");
 }
 
 function softmax(scores: Float32Array): number[] {

@@ -13,6 +13,26 @@ it("letter-counting reaches 0.99 on its 1,000 test strings in its quick setting"
   expect(accuracy).toBeGreaterThanOrEqual(0.99);
 }, 300_000);
 
+/** The measure that each recipe is about; those with data packages are tried in test/recipes, on packages made there. */
+const measures = {
+  "letter-counting": ["accuracy"],
+  text27: ["perplexity"],
+  copy: ["exact", "exactLonger"],
+  reverse: ["exact", "exactLonger"],
+  sort: ["exact", "exactLonger"],
+  addition: ["exact", "exactLonger"],
+  positions: ["accuracy", "accuracy2x", "accuracy4x"],
+  layernorm: ["accuracy"],
+};
+
+it.each(Object.entries(measures))("%s trains for a few steps, and eval prints %j", async (name, wanted) => {
+  const flags = "--layers 1 --heads 1 --width 16 --steps 4 --batch 4 --threads 1 --quiet --json".split(" ");
+  const trained = JSON.parse((await place.done("train", "--recipe", name, "--out", name, ...flags)).stdout);
+  expect(trained).toMatchObject({ steps: 4, run: name });
+  const measured = JSON.parse((await place.done("eval", name, "--json", "--threads", "1")).stdout);
+  for (const measure of wanted) expect(measured[measure], measure).toBeGreaterThanOrEqual(0);
+});
+
 it("the book is the default, and its text comes with the package", async () => {
   const { stdout } = await place.done("train", "--steps", "4", "--json", "--quiet");
   expect(JSON.parse(stdout)).toMatchObject({ steps: 4, run: "runs/book-lm" });
@@ -23,6 +43,9 @@ it("the book is the default, and its text comes with the package", async () => {
 
 it("lists the recipes, and one with its settings", async () => {
   const { recipes } = JSON.parse((await place.done("recipes", "--json")).stdout);
-  expect(recipes.map(({ name }: { name: string }) => name)).toEqual(["book", "letter-counting"]);
+  expect(recipes.map(({ name }: { name: string }) => name)).toEqual(
+    "book letter-counting text27 reviews translate pronounce copy reverse sort addition positions layernorm".split(" "),
+  );
+  for (const { teaches, result } of recipes) expect([teaches, result].every((text) => text.length > 10)).toBe(true);
   expect((await place.done("recipes", "book")).stdout).toMatch(/^quick {4}\{.*"steps"/m);
 });
