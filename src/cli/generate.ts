@@ -45,10 +45,10 @@ export const generate = addFlags(
   samplingFlags,
   beamFlags,
   engineFlags,
-).action(async (folder: string, prompt: string, options: Options, command: Command) => {
+).action(async (folder: string, prompt: string, given: Options, command: Command) => {
   const run = openRun(folder);
   const { model } = run.config;
-  if (options.beams !== undefined) refuseChance(command);
+  const options = withBeams(given, command);
   const begin = options.ids ? idList(prompt) : prompt;
   const file = openWeights(run);
   const threads = options.threads ?? run.config.training.threads;
@@ -106,7 +106,6 @@ const settings = ({
   stop,
   strict,
   temperature,
-  beams,
   topK,
   topP,
   minP,
@@ -118,7 +117,7 @@ const settings = ({
   seed,
   stop,
   strict,
-  temperature: beams === 1 ? 0 : temperature, // one beam is the greedy choice
+  temperature,
   topK,
   topP,
   minP,
@@ -140,11 +139,17 @@ function answer(prompt: string, samples: readonly Sample[], rounding: Rounding |
   };
 }
 
-/** Beams look for the likeliest text; what makes a choice random has no place there. */
-function refuseChance(command: Command): void {
-  const [typed] = typedNames(command, samplingFlags);
+/** One beam is the greedy choice, unless flags ask for chance; several look for the likeliest text, and exclude these flags. */
+function withBeams(options: Options, command: Command): Options {
+  const { beams, lengthPenalty, temperature } = options;
+  if (lengthPenalty !== undefined && (beams ?? 1) === 1)
+    throw new ConfigError("--length-penalty compares beams, and one is always the best; give more with --beams");
+  const harmless = temperature === 0 ? ["seed", "temperature"] : ["seed"];
+  const [typed] = typedNames(command, samplingFlags).filter((name) => !harmless.includes(name));
+  if (beams === undefined || (beams === 1 && typed)) return options;
   if (typed)
     throw new ConfigError(`--${typed} is for texts that are drawn by chance; beams look for the likeliest one, so leave one of them out`);
+  return { ...options, temperature: 0 };
 }
 
 /** Rounded weights are worse by a little: says by how much, on data that was held out, where that is quickly found. */

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { cacheFolder } from "../runs/cache.ts";
 import { runStudy, type Study, type StudyEvent, type StudyOutcome, studies, study } from "../studies/index.ts";
+import { spanText } from "../studies/settings.ts";
 import { studyTable } from "../studies/table.ts";
 import { Interrupt } from "./interrupt.ts";
 import { Progress } from "./terminal.ts";
@@ -45,8 +46,8 @@ const facts = ({ name, teaches, minutes, rows }: Study) => ({
 });
 
 function listed({ name, teaches, minutes, rows }: Study): string {
-  const time = minutes === undefined ? "the steps of their recipes" : `${minutes} minutes each`;
-  return [`${name}  ${teaches}`, `rows  ${rows.map((row) => row.name).join(", ")}; ${time}`, `run   npx qkv study ${name}`].join("\n");
+  const names = rows.map((row) => row.name).join(", ");
+  return [name, `teaches  ${teaches}`, `rows     ${names}; ${spanText({ minutes })}`, `run      npx qkv study ${name}`].join("\n");
 }
 
 async function run(chosen: Study, { out = `studies/${chosen.name}`, minutes, steps, threads, only, quiet, json }: Options): Promise<void> {

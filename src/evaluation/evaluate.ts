@@ -2,6 +2,7 @@ import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, encodePairs } from "../batches/encode.ts";
 import type { LabelledIds, TaggedIds } from "../batches/examples.ts";
 import { scoringWindows } from "../batches/windows.ts";
+import { unwritten } from "../generation/prompt.ts";
 import { type TranslateOptions, Translator } from "../generation/translator.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { bleu } from "../metrics/bleu.ts";
@@ -163,7 +164,13 @@ async function evaluateTranslation(
   warnUnknown(countUnknown(whole, tokenizer), options);
   const encoded = shortened(whole, model.context, options);
   const { start = 0, end = 0 } = tokenizer;
-  const translator = new Translator(model, { start, end, threads: options.threads, ...baked(weights, options.precision) });
+  const translator = new Translator(model, {
+    start,
+    end,
+    forbidden: unwritten(tokenizer),
+    threads: options.threads,
+    ...baked(weights, options.precision),
+  });
   const questions = questionsOf(examples);
   const sources = questions.map(({ place }) => encoded[place].source);
   const found = await translator.translate(sources, options).finally(() => translator.release());

@@ -1,5 +1,6 @@
 import { DataError } from "../base/errors.ts";
 import { countUnknown, cut, encodeSource } from "../batches/encode.ts";
+import { unwritten } from "../generation/prompt.ts";
 import { type TranslateOptions, Translator } from "../generation/translator.ts";
 import { baked, type Precision } from "../runs/baked.ts";
 import type { OpenRun } from "../runs/folder.ts";
@@ -28,7 +29,7 @@ export async function* translateTexts(
   const { tokenizer, config } = run;
   const { threads, unit = "text", warn = () => {}, precision } = options;
   const { start = 0, end = 0 } = tokenizer;
-  const translator = new Translator(config.model, { start, end, threads, ...baked(weights, precision) });
+  const translator = new Translator(config.model, { start, end, forbidden: unwritten(tokenizer), threads, ...baked(weights, precision) });
   let [all, shortened, unknown] = [0, 0, 0];
   try {
     for await (const chunk of chunks(texts, atOnce)) {

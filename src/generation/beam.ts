@@ -10,6 +10,8 @@ export interface BeamOptions {
   /** The most tokens, the end not counted. */
   readonly tokens: number;
   readonly end?: number;
+  /** Tokens that are never written, such as `<unk>`. */
+  readonly forbidden?: ReadonlySet<number>;
 }
 
 /** One way to go on. */
@@ -58,7 +60,7 @@ export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], o
 function advance(search: Search, next: readonly Next[], room: number, options: BeamOptions): void {
   const { beams, end } = options;
   // Of twice as many as there are beams, at most half are ends.
-  const ways = search.live.flatMap((from) => likeliest(next[from.row], 2 * beams).map((way) => ({ ...way, from })));
+  const ways = search.live.flatMap((from) => likeliest(next[from.row], 2 * beams, options.forbidden).map((way) => ({ ...way, from })));
   const sumOf = ({ from, logProbability }: (typeof ways)[number]) => from.logProbability + logProbability;
   ways.sort((a, b) => sumOf(b) - sumOf(a));
   if (beams === 1) ways.length = 1; // the one beam goes on or ends
@@ -103,13 +105,13 @@ function finish({ done }: Search, ended: Omit<Hypothesis, "score">, options: Bea
 }
 
 /** The likeliest next tokens with their log-probabilities, the best first. */
-function likeliest({ scores, total }: Next, count: number): { token: number; logProbability: number }[] {
+function likeliest({ scores, total }: Next, count: number, forbidden?: ReadonlySet<number>): { token: number; logProbability: number }[] {
   if (!Number.isFinite(total))
     throw new NonFiniteError("the scores are not numbers (NaN or infinity); the weights are damaged, or training went wrong");
   const best: { token: number; logProbability: number }[] = [];
   for (let token = 0; token < scores.length; token++) {
     const logProbability = scores[token] - total;
-    if (best.length === count && logProbability <= best[count - 1].logProbability) continue;
+    if ((best.length === count && logProbability <= best[count - 1].logProbability) || forbidden?.has(token)) continue;
     const at = best.findIndex((other) => other.logProbability < logProbability);
     best.splice(at < 0 ? best.length : at, 0, { token, logProbability });
     if (best.length > count) best.pop();

@@ -12,6 +12,10 @@ export interface PromptOptions {
   readonly warn?: (sentence: string) => void;
 }
 
+/** Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. */
+export const unwritten = ({ unknown, start, end }: Tokenizer): ReadonlySet<number> =>
+  new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
+
 /** Whether a model reads a source and writes something else. */
 export const readsSource = (model: ModelConfig): boolean =>
   model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate");

@@ -8,6 +8,8 @@ export interface TranslatorOptions extends CompileOptions {
   /** The ids that begin and end a target. */
   readonly start: number;
   readonly end: number;
+  /** Tokens that are never written. */
+  readonly forbidden?: ReadonlySet<number>;
 }
 
 export interface TranslateOptions {
@@ -31,14 +33,14 @@ export class Translator {
 
   /** The best target for each source, at most a context long. Sources of like length go together. */
   async translate(sources: readonly Int32Array[], { beams = 1, lengthPenalty }: TranslateOptions = {}): Promise<Hypothesis[]> {
-    const { start, end } = this.#options;
+    const { start, end, forbidden } = this.#options;
     const order = [...sources.keys()].sort((a, b) => sources[a].length - sources[b].length || a - b);
     const found: Hypothesis[] = new Array(sources.length);
     const count = Math.max(1, Math.floor(rowsAtOnce / beams));
     for (let first = 0; first < order.length; first += count) {
       const members = order.slice(first, first + count);
       const prompts = members.map((i) => ({ ids: [start], source: sources[i] }));
-      const best = await beamSearch(this.#speaker, prompts, { beams, lengthPenalty, end, tokens: this.#speaker.longest });
+      const best = await beamSearch(this.#speaker, prompts, { beams, lengthPenalty, end, forbidden, tokens: this.#speaker.longest });
       for (const [row, i] of members.entries()) found[i] = best[row][0];
     }
     return found;

@@ -5,7 +5,7 @@ import type { CompileOptions } from "../runtime/compile.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { beamSearch } from "./beam.ts";
 import { checkLimits } from "./limits.ts";
-import { type PromptOptions, promptOf, promptOfIds } from "./prompt.ts";
+import { type PromptOptions, promptOf, promptOfIds, unwritten } from "./prompt.ts";
 import { type Finish, type Request, RunningBatch } from "./running-batch.ts";
 import { type SamplingInput, sampling } from "./sampling.ts";
 import { speakerOf } from "./speaker.ts";
@@ -123,7 +123,7 @@ export class Writer {
     if (samples > beams) throw new ConfigError(`${beams} beams give at most ${beams} samples, not ${samples}`);
     const { end } = this.#tokenizer;
     const begun = prompts.map((prompt) => this.#withRoom(this.#prompt(prompt, options), tokens, options));
-    const found = await beamSearch(this.#speaker, begun, { beams, lengthPenalty, tokens, end });
+    const found = await beamSearch(this.#speaker, begun, { beams, lengthPenalty, tokens, end, forbidden: unwritten(this.#tokenizer) });
     return found.map((hypotheses, i) =>
       hypotheses.slice(0, samples).map((one) => {
         const stream = new TextStream(this.#tokenizer, begun[i].source ? [] : begun[i].ids, stop);
@@ -153,7 +153,8 @@ export class Writer {
 
   #writing(prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
     const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, ...rest } = options;
-    const settings = sampling(rest);
+    const never = [...unwritten(this.#tokenizer)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
+    const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
     const wrong = [...settings.bias.keys()].find((id) => id >= this.#speaker.vocab);
     if (wrong !== undefined)
       throw new ConfigError(

@@ -1,6 +1,7 @@
 import { array, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { countUnknown, encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
+import { unwritten } from "../generation/prompt.ts";
 import { Translator } from "../generation/translator.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { ModelConfig } from "../models/any.ts";
@@ -83,7 +84,7 @@ function given({ tokenizer }: RunLike, target: string): TargetIds {
 /** The model's own answer, the likeliest token each time, as far as the context reaches. */
 async function written({ config, tokenizer, weights }: RunLike, source: Int32Array, { threads }: ReadingOptions): Promise<TargetIds> {
   const { start = 0, end = 0 } = tokenizer;
-  const translator = new Translator(config.model, { weights, start, end, threads });
+  const translator = new Translator(config.model, { weights, start, end, forbidden: unwritten(tokenizer), threads });
   const [{ tokens }] = await translator.translate([source]).finally(() => translator.release());
   return { read: Int32Array.of(start, ...tokens).subarray(0, config.model.context), said: Int32Array.of(...tokens, end) };
 }

@@ -42,6 +42,8 @@ const decoderSchema = z.strictObject({ model: z.literal("decoder").default("deco
 const encoderSchema = z.strictObject({
   model: z.literal("encoder").default("encoder"),
   ...blockFields,
+  /** With none, the tokens themselves are classified: what attention is compared with. */
+  layers: whole(0, 1000).default(4),
   /** What comes out: one label for the whole text, or one for each position. */
   task: z.enum(["classify", "tag"]).default("classify"),
   labels: count,

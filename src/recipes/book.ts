@@ -2,11 +2,13 @@ import { fileURLToPath } from "node:url";
 import type { Recipe } from "./recipe.ts";
 
 /** Moby-Dick, which comes with the package. */
+export const bookFile = fileURLToPath(new URL("../../data/moby-dick.txt", import.meta.url));
+
 export const book: Recipe = {
   name: "book",
   teaches: "a small character model learns to write like Moby-Dick: letters first, then words, then something like sentences",
   result: "perplexity 5.2 a character on the last twentieth of the book (validation loss 1.66), in a minute on two cores",
   task: "lm",
-  data: async () => ({ kind: "text", file: fileURLToPath(new URL("../../data/moby-dick.txt", import.meta.url)), validFraction: 0.05 }),
+  data: async () => ({ kind: "text", file: bookFile, validFraction: 0.05 }),
   settings: (full) => ({ tokenizer: "char", training: { steps: full ? 10_000 : 1500 } }),
 };

@@ -1,10 +1,15 @@
 import type { ModelName } from "../models/any.ts";
 import type { Example, ExampleTask } from "../text/examples.ts";
 
+/** Tests with examples longer than any that is trained on, by name. One called `2x` is measured as `accuracy2x`, or as `exact2x`. */
+export type LongerTests = Readonly<Record<string, readonly Example[]>>;
+
 /** Where a recipe's data comes from. */
 export type RecipeData =
-  /** A text that comes with the package, or from one that is installed on request. */
+  /** A text that comes with the package; its last share is for validation, and for the test. */
   | { readonly kind: "text"; readonly file: string; readonly validFraction: number }
+  /** Texts made by the recipe; those of the test are scored each by itself. */
+  | { readonly kind: "made-text"; readonly train: string; readonly valid: string; readonly test: readonly string[] }
   /** Examples made or read by the recipe, in three parts. */
   | {
       readonly kind: "examples";
@@ -12,6 +17,7 @@ export type RecipeData =
       readonly train: readonly Example[];
       readonly valid: readonly Example[];
       readonly test: readonly Example[];
+      readonly longer?: LongerTests;
     };
 
 /** Settings under the names that the command line gives them; what is left out is the task's default. */

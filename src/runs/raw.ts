@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { DataError } from "../base/errors.ts";
-import { recipe } from "../recipes/index.ts";
+import { type LongerTests, recipe } from "../recipes/index.ts";
 import type { Columns, Example, ExampleTask, Task } from "../text/examples.ts";
 import { formatOf, readExamples } from "../text/files.ts";
 import { inputOf, splitByHash, withoutDuplicates } from "../text/split.ts";
@@ -21,6 +21,8 @@ export interface RawText extends Hashed {
   readonly kind: "text";
   readonly train: readonly TextPart[];
   readonly valid: readonly TextPart[];
+  /** Pieces that are scored each by itself. */
+  readonly test?: readonly TextPart[];
 }
 
 export interface RawExamples extends Hashed {
@@ -29,6 +31,7 @@ export interface RawExamples extends Hashed {
   readonly train: readonly Example[];
   readonly valid: readonly Example[];
   readonly test?: readonly Example[];
+  readonly longer?: LongerTests;
 }
 
 export type Raw = RawText | RawExamples;
@@ -61,8 +64,18 @@ export async function loadRaw(source: DataSource, task?: Task): Promise<Raw> {
 async function loadRecipe(name: string, full: boolean): Promise<Raw> {
   const data = await recipe(name).data(full);
   if (data.kind === "text") return loadTexts({ kind: "files", files: [data.file], validFraction: data.validFraction });
-  const { task, train, valid, test } = data;
-  return { kind: "examples", task, train, valid, test, sha256: hashExamples(train, valid), warnings: [] };
+  if (data.kind === "made-text") {
+    const [train, valid] = [[{ text: data.train }], [{ text: data.valid }]];
+    return {
+      kind: "text",
+      train,
+      valid,
+      test: data.test.map((text) => ({ text })),
+      sha256: joinedHash(data.train, data.valid),
+      warnings: [],
+    };
+  }
+  return { ...data, sha256: hashExamples(data.train, data.valid), warnings: [] };
 }
 
 type Files = Extract<DataSource, { kind: "files" }>;
@@ -129,7 +142,7 @@ function hashExamples(...lists: readonly (readonly Example[])[]): string {
   return hash.digest("hex");
 }
 
-const joinedHash = (...hashes: readonly string[]): string => createHash("sha256").update(hashes.join()).digest("hex");
+const joinedHash = (...parts: readonly string[]): string => createHash("sha256").update(parts.join()).digest("hex");
 
 /** The task that raw data is for. */
 export const taskOf = (raw: Raw): Task => (raw.kind === "text" ? "lm" : raw.task);

@@ -7,18 +7,23 @@ import { textChunks } from "../text/utf8.ts";
 // Text of any length, as stretches of files that are read piece by piece.
 
 /** A stretch of a file, in bytes; it never cuts a character. */
-export interface TextPart {
+export interface FilePart {
   readonly file: string;
   readonly begin: number;
   readonly end: number;
 }
 
-export const bytesOf = (parts: readonly TextPart[]): number => parts.reduce((total, { begin, end }) => total + end - begin, 0);
+/** Text in a file, or text that a recipe made. */
+export type TextPart = FilePart | { readonly text: string };
+
+const length = (part: TextPart): number => ("text" in part ? Buffer.byteLength(part.text) : part.end - part.begin);
+
+export const bytesOf = (parts: readonly TextPart[]): number => parts.reduce((total, part) => total + length(part), 0);
 
 /** Reads all of it once: whether it is UTF-8, how long it is, and its hash. */
-export async function inspectTexts(files: readonly string[]): Promise<{ parts: TextPart[]; sha256: string }> {
+export async function inspectTexts(files: readonly string[]): Promise<{ parts: FilePart[]; sha256: string }> {
   const hash = createHash("sha256");
-  const parts: TextPart[] = [];
+  const parts: FilePart[] = [];
   for (const file of files) {
     let end = 0;
     const hashed = async function* () {
@@ -37,15 +42,15 @@ export async function inspectTexts(files: readonly string[]): Promise<{ parts: T
 }
 
 /** The last share of the text is for validation; the rest is trained on. */
-export function splitTexts(parts: readonly TextPart[], fraction: number): { train: TextPart[]; valid: TextPart[] } {
+export function splitTexts(parts: readonly FilePart[], fraction: number): { train: FilePart[]; valid: FilePart[] } {
   let left = bytesOf(parts) - Math.floor(bytesOf(parts) * fraction);
-  const [train, valid]: [TextPart[], TextPart[]] = [[], []];
+  const [train, valid]: [FilePart[], FilePart[]] = [[], []];
   for (const part of parts) {
-    const length = part.end - part.begin;
-    const cut = left >= length ? part.end : Math.min(part.end, characterStart(part.file, part.begin + Math.max(0, left)));
+    const bytes = length(part);
+    const cut = left >= bytes ? part.end : Math.min(part.end, characterStart(part.file, part.begin + Math.max(0, left)));
     if (cut > part.begin) train.push({ ...part, end: cut });
     if (cut < part.end) valid.push({ ...part, begin: cut });
-    left -= length;
+    left -= bytes;
   }
   return { train, valid };
 }
@@ -64,6 +69,7 @@ function characterStart(file: string, at: number): number {
 }
 
 /** The text of a part, in pieces. */
-export function readPart({ file, begin, end }: TextPart): AsyncGenerator<string> {
-  return textChunks(readBytes(file, { start: begin, end: end - 1 }), file);
+export async function* readPart(part: TextPart): AsyncGenerator<string> {
+  if ("text" in part) yield part.text;
+  else yield* textChunks(readBytes(part.file, { start: part.begin, end: part.end - 1 }), part.file);
 }

@@ -18,13 +18,13 @@ export interface TokenisedText {
   readonly unknown: number;
 }
 
-/** With a tokenizer of characters or bytes, an empty prompt and the seam of two documents are a newline; with others, the end-of-text token. */
+/**
+ * With a tokenizer of characters or bytes, an empty prompt and the seam of two documents are a newline, or a space where the vocabulary
+ * has no newline; with others, the end-of-text token.
+ */
 export function separator(tokenizer: Tokenizer): number | undefined {
-  if (tokenizer.kind === "char" || tokenizer.kind === "byte") {
-    const [newline] = tokenizer.encode("\n");
-    return newline === tokenizer.unknown ? undefined : newline;
-  }
-  return tokenizer.end;
+  if (tokenizer.kind !== "char" && tokenizer.kind !== "byte") return tokenizer.end;
+  return [...tokenizer.encode("\n"), ...tokenizer.encode(" ")].find((id) => id !== tokenizer.unknown);
 }
 
 export async function tokenise(
@@ -34,7 +34,7 @@ export async function tokenise(
   tokenizerHash: string,
   cache: string,
 ): Promise<TokenisedText> {
-  const stretches = parts.map(({ begin, end }) => [begin, end]);
+  const stretches = parts.map((part) => ("text" in part ? part.text : [part.begin, part.end]));
   const key = createHash("sha256")
     .update(JSON.stringify([2, textHash, stretches, tokenizerHash]))
     .digest("hex")

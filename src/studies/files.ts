@@ -1,0 +1,15 @@
+import { DataError } from "../base/errors.ts";
+import { readTextChunks } from "../text/files.ts";
+import { systemCode } from "../training/disk.ts";
+
+/** The text of a file, or nothing if there is no such file. */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  const chunks: string[] = [];
+  try {
+    for await (const chunk of readTextChunks(file)) chunks.push(chunk);
+    return chunks.join("");
+  } catch (error) {
+    if (error instanceof DataError && systemCode(error.cause) === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,43 @@
+import { evaluate } from "../evaluation/evaluate.ts";
+import { ParameterBuffer } from "../graph/parameters.ts";
+import type { Trained } from "../library/trained.ts";
+import { modelLoss } from "../models/any.ts";
+import { cacheFolder } from "../runs/cache.ts";
+import { paths } from "../runs/folder.ts";
+import { weightsIn } from "../runs/weight-file.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import { Checkpoints } from "../training/checkpoints.ts";
+import { heldOut } from "./answers.ts";
+
+// How soon a model gets there: its checkpoints are measured, one after the other.
+
+/** Training that leaves a checkpoint after every so many steps. */
+export const milestones = (every: number) => ({ saveEvery: every, keep: 10_000 });
+
+export interface Milestone {
+  readonly step: number;
+  readonly accuracy: number;
+}
+
+/** The accuracy of every checkpoint on the test, up to the first that reaches the bar. */
+export async function accuracies(run: Trained, bar: number): Promise<Milestone[]> {
+  const examples = await heldOut(run);
+  const found: Milestone[] = [];
+  for (const step of new Checkpoints(paths(run.folder).checkpoints).list()) {
+    const { threads } = run.config.training;
+    const measures = await evaluate(run, weightsAt(run, step), { kind: "examples", examples }, { cache: cacheFolder(), threads });
+    const accuracy = "accuracy" in measures ? measures.accuracy : undefined;
+    if (accuracy === undefined) break; // the run does not label
+    found.push({ step, accuracy });
+    if (accuracy >= bar) break;
+  }
+  return found;
+}
+
+function weightsAt({ folder, config }: Trained, step: number): ParameterBuffer {
+  const layout = parametersOf(modelLoss(config.model));
+  const file = weightsIn(`${paths(folder).checkpoints}/${step}/weights.safetensors`, layout);
+  const weights = new ParameterBuffer(layout);
+  for (const { name, offset } of layout.entries) weights.data.set(file.numbers(name), offset);
+  return weights;
+}

@@ -1,0 +1,133 @@
+import { ConfigError, NonFiniteError } from "../base/errors.ts";
+import { suggest } from "../base/suggest.ts";
+import { open } from "../library/trained.ts";
+import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
+import { makeFolder, paths } from "../runs/folder.ts";
+import { resumeRun, trainRun } from "../runs/train.ts";
+import { readIfThere } from "./files.ts";
+import { totalsOf } from "./log.ts";
+import { type Results, type RowResult, readResults, writeResults } from "./results.ts";
+import { type Span, settingsOf, withSteps } from "./settings.ts";
+import { stepsWithin } from "./speed.ts";
+import type { Row, Study } from "./study.ts";
+
+export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints"> {
+  /** The folder for all of it: a run for each row, results.json and table.md. */
+  readonly out: string;
+  readonly threads?: number;
+  /** One row alone, by its name. */
+  readonly only?: string;
+}
+
+/** What a study tells whoever listens. */
+export type StudyEvent =
+  | { readonly kind: "known" | "timing" | "training" | "measuring"; readonly row: Row }
+  | { readonly kind: "event"; readonly row: Row; readonly event: RunEvent }
+  | { readonly kind: "measured"; readonly row: Row; readonly result: RowResult };
+
+export interface StudyOutcome {
+  readonly results: Results;
+  /** Whether it was asked to stop before its end. */
+  readonly interrupted: boolean;
+}
+
+/** Trains and measures the rows that are not measured yet, one after the other. One that was stopped goes on where it was. */
+export async function* runStudy(study: Study, options: StudyOptions): AsyncGenerator<StudyEvent, StudyOutcome> {
+  const { out } = options;
+  const rows = chosenRows(study, options.only);
+  const span = spanOf(study, options);
+  makeFolder(out);
+  let results = await readResults(out, study, span);
+  const begin = () => writeResults(out, study, results); // from now on the folder is for rows that are trained so long
+  for (const row of rows) {
+    if (Object.hasOwn(results.rows, row.name)) {
+      yield { kind: "known", row };
+      continue;
+    }
+    const result = yield* resultOf(row, span, { ...options, begin });
+    if (!result) return { results, interrupted: true };
+    results = { ...results, rows: { ...results.rows, [row.name]: result } };
+    writeResults(out, study, results);
+    yield { kind: "measured", row, result };
+  }
+  return { results, interrupted: false };
+}
+
+function chosenRows({ name, rows }: Study, only: string | undefined): readonly Row[] {
+  if (only === undefined) return rows;
+  const names = rows.map((row) => row.name);
+  if (!names.includes(only))
+    throw new ConfigError(`the study ${name} has no row called "${only}"${suggest(only, names) || `; there are ${names.join(", ")}`}`);
+  return rows.filter((row) => row.name === only);
+}
+
+function spanOf({ minutes: usual }: Study, { minutes, steps }: Span): Span {
+  if (minutes !== undefined && steps !== undefined)
+    throw new ConfigError("--minutes and --steps both say how long a row is trained; give one");
+  if (steps !== undefined) return { steps };
+  const length = minutes ?? usual;
+  return length === undefined ? {} : { minutes: length };
+}
+
+interface RowOptions extends StudyOptions {
+  /** Called when training is about to begin. */
+  readonly begin: () => void;
+}
+
+async function* resultOf(row: Row, span: Span, options: RowOptions): AsyncGenerator<StudyEvent, RowResult | undefined> {
+  const folder = `${options.out}/${row.name}`;
+  const trained = yield* trainedRow(row, folder, span, options);
+  if (trained === "interrupted") return undefined;
+  const { steps, seconds, tokens } = await totalsOf(folder);
+  const { failed, validLoss, parameters } = trained;
+  const facts = { validLoss, parameters, tokensPerSecond: seconds > 0 ? tokens / seconds : 0, steps, seconds };
+  if (failed !== undefined) return { figures: {}, breakdowns: {}, failed, ...facts };
+  yield { kind: "measuring", row };
+  const run = open(folder);
+  const { figures, breakdowns = {} } = await row.measure(run).finally(() => run.release());
+  const tables = Object.entries(breakdowns).map(([title, cells]) => [title, finite(cells)] as const);
+  return { figures: finite(figures), breakdowns: Object.fromEntries(tables), ...facts };
+}
+
+/** What does not exist, such as a share of nothing, is left out; JSON could not say it. */
+const finite = (numbers: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(numbers).filter(([, value]) => Number.isFinite(value)));
+
+type Outcome = Pick<TrainResult, "validLoss" | "parameters"> & { readonly failed?: string };
+
+/** A model whose loss became NaN is a finding, not the end of the study. */
+async function* trainedRow(row: Row, folder: string, span: Span, options: RowOptions): AsyncGenerator<StudyEvent, Outcome | "interrupted"> {
+  let parameters = 0;
+  try {
+    const events = yield* started(row, folder, span, options);
+    if (!events) return "interrupted";
+    for (;;) {
+      const { done, value } = await events.next();
+      if (done) return value.ending === "interrupted" ? "interrupted" : value;
+      if (value.kind === "ready") parameters = value.parameters;
+      yield { kind: "event", row, event: value };
+    }
+  } catch (error) {
+    if (!(error instanceof NonFiniteError)) throw error;
+    return { validLoss: null, parameters, failed: error.message };
+  }
+}
+
+/** The training of a row, from its beginning or from its last checkpoint; nothing if it was interrupted before that. */
+async function* started(
+  row: Row,
+  folder: string,
+  { minutes, steps }: Span,
+  options: RowOptions,
+): AsyncGenerator<StudyEvent, AsyncGenerator<RunEvent, TrainResult> | undefined> {
+  const settings = await settingsOf(row, options.out, options.threads);
+  const { cache, clock, interrupted } = options;
+  const host = { cache, clock, interrupted };
+  const begun = (await readIfThere(paths(folder).config)) !== undefined;
+  if (!begun && minutes !== undefined) yield { kind: "timing", row };
+  const fitting = !begun && minutes !== undefined ? await stepsWithin(60 * minutes, `${folder}.trial`, settings, host) : steps;
+  if (interrupted?.()) return undefined;
+  options.begin();
+  yield { kind: "training", row };
+  return begun ? resumeRun(folder, {}, host) : trainRun(folder, withSteps(settings, fitting), host);
+}
