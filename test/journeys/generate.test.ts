@@ -170,6 +170,13 @@ describe("the next token", () => {
 });
 
 describe("beams", () => {
+  it("are no search when there is one and flags ask for chance, and several do not mind a seed", async () => {
+    const drawn = ["rhyme", "the c", "--tokens", "12", "--temperature", "0.9", "--seed", "3"];
+    expect(await text(...drawn, "--beams", "1")).toBe(await text(...drawn));
+    const begin = ["rhyme", "the c", "--tokens", "8", "--beams", "2"];
+    expect(await text(...begin, "--seed", "3", "--temperature", "0")).toBe(await text(...begin));
+  });
+
   const begin = ["rhyme", "the ", "--tokens", "8"];
 
   it("give the likeliest texts, the best first, none less likely than the greedy one", async () => {
@@ -231,6 +238,7 @@ describe("a wrong value is refused", () => {
     ["--bias 5=x", /a token id and a number are wanted, such as 17=-2\.5\./],
     ["--bias 27=1", /^ConfigError: --bias: the token id 27 is not in the vocabulary, which goes from 0 to 26\n$/],
     ["--beams 2 --temperature 1", /^ConfigError: --temperature is for texts that are drawn by chance;/],
+    ["--length-penalty 1", /^ConfigError: --length-penalty compares beams/],
     ["--beams 2 --samples 3", /^ConfigError: 2 beams give at most 2 samples, not 3\n$/],
   ])("%s", async (flags, sentence) => {
     expectRefusal(await place.qkv("generate", "rhyme", "the", ...flags.split(" ")), 2, sentence);
