@@ -95,6 +95,7 @@ export { type CompiledFunction, type CompileOptions, compile, parametersOf, type
 export { nodeEngine } from "./runtime/node.ts";
 export type { RunOptions } from "./runtime/program.ts";
 export type { Engine, Session, SessionOptions } from "./runtime/session.ts";
+export { runStudy, type Study, type StudyEvent, type StudyOptions, studies, study } from "./studies/index.ts";
 export {
   type Classified,
   type Example as TextExample,

@@ -26,6 +26,7 @@ const order = [
   "inspection",
   "pictures",
   "library",
+  "studies",
   "server",
   "bench",
   "cli",

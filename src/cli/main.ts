@@ -10,6 +10,7 @@ import { generate } from "./generate.ts";
 import { info } from "./info.ts";
 import { lookCommand } from "./look.ts";
 import { recipesCommand } from "./recipes.ts";
+import { studyCommand } from "./study.ts";
 import { tag } from "./tag.ts";
 import { train } from "./train.ts";
 import { translate } from "./translate.ts";
@@ -29,6 +30,7 @@ const program = new Command("qkv")
   .addCommand(lookCommand)
   .addCommand(costCommand)
   .addCommand(recipesCommand)
+  .addCommand(studyCommand)
   .addCommand(bench);
 
 /** 0 done, 1 failed, 2 wrong usage (a flag that there is not, or a value that makes no sense). Commander prints its own sentence; everything else is one sentence here, never a stack trace. */

@@ -15,8 +15,9 @@ export interface Span {
 }
 
 export const spanText = ({ minutes, steps }: Span): string => {
-  if (steps !== undefined) return `${steps} steps each`;
-  return minutes === undefined ? "the steps of their own settings" : `${minutes} minutes each`;
+  const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? "" : "s"} each`;
+  if (steps !== undefined) return counted(steps, "step");
+  return minutes === undefined ? "the steps of their own settings" : counted(minutes, "minute");
 };
 
 /** What a row is trained with, except for how long. Data that the study makes is written first. */

@@ -8,7 +8,7 @@ import { withSteps } from "./settings.ts";
 // Equal time for all: how many steps fit into it is found out by taking some.
 
 /** This share of the time is spent on measuring the speed, and so many steps at least; neither counts. */
-const share = 0.05;
+const share = 0.1;
 const fewest = 20;
 /** So many times the usual time of a token is too much for a step alone. */
 const unusual = 3;
@@ -50,7 +50,8 @@ export type Taken = Pick<StepReport, "seconds" | "tokens">;
 export function stepsFor(taken: readonly Taken[], seconds: number): number {
   const usual = median(taken.map((step) => step.seconds / step.tokens));
   const ordinary = taken.filter((step) => step.seconds <= unusual * usual * step.tokens);
-  const perToken = total(ordinary, (step) => step.seconds) / total(ordinary, (step) => step.tokens);
+  const later = ordinary.slice(Math.floor(ordinary.length / 2)); // the first ones warm up
+  const perToken = total(later, (step) => step.seconds) / total(later, (step) => step.tokens);
   const pace = (perToken * total(taken, (step) => step.tokens)) / taken.length;
   const once = Math.max(0, total(taken, (step) => step.seconds) - taken.length * pace);
   return Math.max(1, Math.round((seconds - once) / pace));
