@@ -23,11 +23,16 @@ describe("the packed package", () => {
     run("npm", "install", join(project, packed.filename), "--ignore-scripts", "--no-audit", "--no-fund");
   }, 240_000);
 
-  it("holds the built code, the types, the book and the licence, and nothing else", () => {
+  it("holds the built code, the types, the data of recipes and the licence, and nothing else", () => {
     expect(files).toContain("dist/index.d.ts");
     expect(files).toContain("LICENSE");
     expect(
-      files.filter((path) => !/^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE|data\/moby-dick\.txt)$/.test(path)),
+      files.filter(
+        (path) =>
+          !/^(dist\/.*\.(js|d\.ts)|package\.json|README\.md|CHANGELOG\.md|LICENSE|data\/(moby-dick\.txt|pronounce-tokenizer\.json))$/.test(
+            path,
+          ),
+      ),
     ).toEqual([]);
   });
 
@@ -36,8 +41,8 @@ describe("the packed package", () => {
     expect(run("npx", "qkv", "--version").trim()).toBe(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
   });
 
-  it("imports with types, and the README's first program compiles and runs", () => {
-    const [, code] = readFileSync(join(root, "README.md"), "utf8").match(/```ts\n(.*?)```/s) as RegExpMatchArray;
+  it("imports with types, and the README's second program, which needs no files, compiles and runs", () => {
+    const [, [, code]] = readFileSync(join(root, "README.md"), "utf8").matchAll(/```ts\n(.*?)```/gs);
     writeFileSync(join(project, "first.ts"), code);
     const options = [
       "--strict",

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { DataError } from "../../src/base/errors.ts";
 import { readPackageFile } from "../../src/recipes/packages.ts";
-import { inParts, pronounce, pronunciations } from "../../src/recipes/pronounce.ts";
+import { inParts } from "../../src/recipes/parts.ts";
+import { pronounce, pronunciations } from "../../src/recipes/pronounce.ts";
 import { parseTokenizer } from "../../src/tokens/index.ts";
 import { expectRefusal, tiny, Workplace } from "../support/command.ts";
 
@@ -28,12 +29,13 @@ describe("the dictionary", () => {
 
   it("is split by word, 90 to 5 to 5, whatever the order", () => {
     const pairs = pronunciations(words(1600));
-    const { train, valid, test } = inParts(pairs);
+    const held = { valid: 0.05, test: 0.05 };
+    const { train, valid, test } = inParts(pairs, held);
     const shares = [train, valid, test].map(({ length }) => length / pairs.length);
     for (const [i, share] of [0.9, 0.05, 0.05].entries()) expect(shares[i]).toBeCloseTo(share, 1.3);
     const sources = [train, valid, test].map((part) => new Set(part.map(({ source }) => source)));
     expect(sources.reduce((total, { size }) => total + size, 0)).toBe(new Set(pairs.map(({ source }) => source)).size);
-    expect(new Set(inParts(pairs.toReversed()).test)).toEqual(new Set(test));
+    expect(new Set(inParts(pairs.toReversed(), held).test)).toEqual(new Set(test));
   });
 
   it("is tokenised into one token for each letter and one for each sound", () => {
