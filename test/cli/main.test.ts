@@ -38,5 +38,16 @@ describe("qkv", () => {
     expect(w1.fraction).toBeCloseTo(w1.gflops / result.matmul.gflops, 6);
     expect(w1.gflops).toBeCloseTo((768 * (6 * 809_856 + 12 * 4 * 128 * 64)) / w1.msPerStep / 1e6, 6);
     expect(w1.lastLoss).toBeLessThan(w1.firstLoss);
-  }, 60_000);
+  }, 120_000);
+
+  it("prints one line of JSON for the decoding of a small model, in the promised form", () => {
+    const { status, stdout } = qkv("bench", "decode", "--preset", "w1", "--json");
+    expect([status, stdout.split("\n").length]).toEqual([0, 2]);
+    const { floor, single, prefill, batch8, q4, peakMemoryBytes } = JSON.parse(stdout);
+    for (const one of [single.context128, single.context1000])
+      expect(one.fraction).toBeCloseTo((floor.msPerToken * one.tokensPerSecond) / 1000, 9);
+    for (const one of [batch8, q4]) expect(one.speedup).toBeCloseTo(one.tokensPerSecond / single.context128.tokensPerSecond, 9);
+    expect(prefill.tokensPerSecond).toBeGreaterThan(0);
+    expect(peakMemoryBytes).toBeGreaterThan(30e6);
+  }, 120_000);
 });
