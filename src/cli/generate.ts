@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { ConfigError, DataError } from "../base/errors.ts";
+import { ConfigError, NonFiniteError, QkvError } from "../base/errors.ts";
 import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
-import { readsSource } from "../generation/prompt.ts";
 import type { Sample, WriteOptions } from "../generation/writer.ts";
 import { Writer } from "../generation/writer.ts";
+import { readsSource } from "../models/any.ts";
 import { baked, type Precision } from "../runs/baked.ts";
 import { cacheFolder } from "../runs/cache.ts";
 import { type OpenRun, openRun } from "../runs/folder.ts";
@@ -53,15 +53,16 @@ export const generate = addFlags(
   const file = openWeights(run);
   const threads = options.threads ?? run.config.training.threads;
   const writer = new Writer({ model, tokenizer: run.tokenizer }, { threads, ...baked(file, options.weights) });
-  const rounding = await roundingOr(run, file, options, threads);
   const shown = !options.json;
   const before = options.ids || readsSource(model) ? "" : prompt;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;
-  const samples = await written(writer, begin, options, show, before).catch((error) => {
-    throw asFlags(error);
-  });
+  const samples = await written(writer, begin, options, show, before)
+    .catch((error) => {
+      throw asFlags(error);
+    })
+    .finally(() => writer.release());
+  const rounding = await roundingOr(run, file, options, threads);
   if (!shown) console.log(JSON.stringify(answer(prompt, samples, rounding, options)));
-  await writer.release();
 });
 
 /** Writes as it comes where there is one text; several come one after the other, when all are there. */
@@ -161,14 +162,15 @@ async function roundingOr(run: OpenRun, file: WeightFile, { weights = "f32" }: O
     return undefined;
   }
   try {
-    const found = await roundingOf(run, file, weights, { cache: cacheFolder(), threads });
-    const change = 100 * (found.rounded / found.f32 - 1);
+    const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+    const found = await roundingOf(run, file, weights, { cache: cacheFolder(), threads, warn });
+    const change = (100 * (found.rounded / found.f32 - 1)).toFixed(2).replace("-0.00", "0.00");
     console.error(
-      `${weights}: perplexity ${found.f32.toFixed(4)} → ${found.rounded.toFixed(4)} (${change >= 0 ? "+" : ""}${change.toFixed(2)} %) on ${found.tokens.toLocaleString("en")} held-out tokens`,
+      `${weights}: perplexity ${found.f32.toFixed(4)} → ${found.rounded.toFixed(4)} (${change.startsWith("-") ? "" : "+"}${change} %) on ${found.tokens.toLocaleString("en")} held-out tokens`,
     );
     return found;
   } catch (error) {
-    if (!(error instanceof DataError)) throw error;
+    if (!(error instanceof QkvError) || error instanceof NonFiniteError) throw error; // the text is there; this is only beside it
     console.error(`${weights}: what it costs in perplexity is not known here (${error.message})`);
     return undefined;
   }

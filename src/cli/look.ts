@@ -1,9 +1,9 @@
-import { dirname, extname } from "node:path";
+import { dirname, extname, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import type { RunLike } from "../inspection/reading.ts";
-import { openRun, readWeights } from "../runs/folder.ts";
+import { openRun, paths, readWeights } from "../runs/folder.ts";
 import { diskError, makeFolders, writeDurably } from "../training/disk.ts";
 import { pngOf } from "./png.ts";
 import { countFromZero, wholeNumber } from "./values.ts";
@@ -41,6 +41,7 @@ export const lookCommand = new Command("look")
       throw new ConfigError(`the view ${name} needs a text to look at; write it after the run folder: qkv look ${folder} "a text"`);
     if (!needsText && text !== undefined)
       throw new ConfigError(`the view ${name} is the same for every text; leave "${text}" out, or choose another --view`);
+    if (out !== undefined) refuseOverwriting(out, folder);
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     const view: View = await make({ folder, run: onceRead(folder), text: text ?? "", options: { ...options, warn } });
     if (!allFinite(view.value))
@@ -60,6 +61,13 @@ function endingOf(out: string, name: ViewName, hasPicture: boolean): Ending {
   if (ending !== undefined && possible.includes(ending)) return ending;
   const wanted = possible.join(", ").replace(/, ([^,]*)$/, " or $1");
   throw new ConfigError(`--out ${out}: the view ${name} can be written as ${wanted}; choose such a file name`);
+}
+
+/** A run without its config or tokenizer would be lost. */
+function refuseOverwriting(out: string, folder: string): void {
+  const { config, tokenizer } = paths(folder);
+  if ([config, tokenizer].some((file) => resolve(file) === resolve(out)))
+    throw new ConfigError(`--out ${out}: this file belongs to the run; choose another name`);
 }
 
 /** The run with its weights. Some views need neither. */

@@ -48,8 +48,13 @@ function throwInsteadOfExit(command: Command): void {
   for (const part of command.commands) throwInsteadOfExit(part);
 }
 
-// Whoever listened may have gone (a closed terminal, `| head`); the work goes on without them.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+// Whoever listened may have gone (a closed terminal, `| head`); the work goes on without them. A full disk is another matter.
+process.stderr.on("error", () => {});
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") return;
+  console.error(`RunError: the result could not be written: ${error.message}`);
+  process.exitCode = 1;
+});
 
 throwInsteadOfExit(program);
 try {

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { ConfigError } from "../base/errors.ts";
 import { requireTask } from "../evaluation/task.ts";
 import { translateTexts } from "../evaluation/translate.ts";
 import type { Precision } from "../runs/baked.ts";
@@ -27,6 +28,8 @@ export const translate = addFlags(
 ).action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
   const run = openRun(folder);
   requireTask(run, "translate");
+  if (lengthPenalty !== undefined && (beams ?? 1) === 1)
+    throw new ConfigError("--length-penalty compares beams, and one is always the best; give more with --beams");
   const { unit, texts } = givenTexts(given, process.stdin);
   const warn = (sentence: string) => console.error(`warning: ${sentence}`);
   const options = { unit, warn, beams, lengthPenalty, precision, threads: threads ?? run.config.training.threads };

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
+import { largestBias } from "../generation/sampling.ts";
 import { precisions } from "../runs/baked.ts";
 import { between, countFromZero, wholeNumber } from "./values.ts";
 
@@ -42,9 +43,10 @@ function listed(text: string, before: readonly string[] = []): readonly string[]
 }
 
 function bias(text: string, before: ReadonlyMap<number, number> = new Map()): ReadonlyMap<number, number> {
-  const [id, value] = text.split("=");
-  const numbers = [id, value].map((part) => (part === undefined || part.trim() === "" ? Number.NaN : Number(part)));
-  if (!Number.isInteger(numbers[0]) || numbers[0] < 0 || Number.isNaN(numbers[1]))
-    throw new InvalidArgumentError("a token id and a number are wanted, such as 17=-2.5.");
-  return new Map([...before, [numbers[0], numbers[1]]]);
+  const numbers = text.split("=").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
+  const [id, value] = numbers;
+  const possible = value === Number.NEGATIVE_INFINITY || Math.abs(value) <= largestBias;
+  if (numbers.length !== 2 || !Number.isInteger(id) || id < 0 || !possible)
+    throw new InvalidArgumentError("a token id and a number up to a million are wanted, such as 17=-2.5, or 17=-Infinity.");
+  return new Map([...before, [id, value]]);
 }

@@ -113,13 +113,15 @@ async function* predict<E extends LabelledIds | TaggedIds, Answer>(
   let [all, shortened, unknown] = [0, 0, 0];
   try {
     for await (const chunk of chunks(texts, atOnce)) {
-      const whole = chunk.map((text, i) => nonEmpty(encode(text), `${unit} ${all + i + 1}`));
+      const { encoded: whole, failure } = encodedUntilEmpty(chunk, encode, (i) => `${unit} ${all + i + 1}`);
+      if (failure && whole.length === 0) throw failure;
       const { examples, count } = cut(whole, context);
       [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, run.tokenizer)];
-      const answers: Answer[] = new Array(chunk.length);
+      const answers: Answer[] = new Array(whole.length);
       for await (const { place, scores } of scorer.score(examples, layout))
         answers[place] = answer(chunk[place], examples[place], scores, scorer.labels);
       yield* answers;
+      if (failure) throw failure;
     }
   } finally {
     await scorer.release();
@@ -138,10 +140,17 @@ export async function* chunks(texts: Texts, size: number): AsyncGenerator<string
   if (chunk.length > 0) yield chunk;
 }
 
-function nonEmpty<E extends { readonly ids: Int32Array }>(example: E, where: string): E {
-  if (example.ids.length === 0)
-    throw new DataError(`${where}: there is nothing in it that the model could read; give some words, or leave it out`);
-  return example;
+/** Texts up to the first with nothing in it: those before it are answered, and then it is refused. */
+function encodedUntilEmpty<E extends { readonly ids: Int32Array }>(
+  texts: readonly string[],
+  encode: (text: string) => E,
+  where: (place: number) => string,
+): { encoded: E[]; failure?: DataError } {
+  const all = texts.map(encode);
+  const empty = all.findIndex(({ ids }) => ids.length === 0);
+  if (empty < 0) return { encoded: all };
+  const failure = new DataError(`${where(empty)}: there is nothing in it that the model could read; give some words, or leave it out`);
+  return { encoded: all.slice(0, empty), failure };
 }
 
 function softmax(scores: Float32Array): number[] {

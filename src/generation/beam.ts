@@ -1,5 +1,6 @@
 import { NonFiniteError } from "../base/errors.ts";
 import { checkLimits } from "./limits.ts";
+import { notNumbers } from "./sampling.ts";
 import type { Next, Prompt, Speaker } from "./speech.ts";
 
 export interface BeamOptions {
@@ -106,8 +107,7 @@ function finish({ done }: Search, ended: Omit<Hypothesis, "score">, options: Bea
 
 /** The likeliest next tokens with their log-probabilities, the best first. */
 function likeliest({ scores, total }: Next, count: number, forbidden?: ReadonlySet<number>): { token: number; logProbability: number }[] {
-  if (!Number.isFinite(total))
-    throw new NonFiniteError("the scores are not numbers (NaN or infinity); the weights are damaged, or training went wrong");
+  if (!Number.isFinite(total)) throw new NonFiniteError(notNumbers);
   const best: { token: number; logProbability: number }[] = [];
   for (let token = 0; token < scores.length; token++) {
     const logProbability = scores[token] - total;

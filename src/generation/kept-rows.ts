@@ -47,7 +47,7 @@ export class KeptRows {
   /** Adds rows with the first `lengths` places of arrays [row, head, place, size]. */
   join(arrays: readonly HostArray[], lengths: readonly number[]): void {
     const first = this.#lengths.length;
-    this.#fit(first + lengths.length, Math.max(...this.#lengths, ...lengths));
+    this.#fit(first + lengths.length, longest([...this.#lengths, ...lengths]));
     this.#lengths = [...this.#lengths, ...lengths];
     this.#write(
       arrays,
@@ -59,7 +59,7 @@ export class KeptRows {
 
   /** Adds one place to every row. */
   append(arrays: readonly HostArray[]): void {
-    this.#fit(this.#lengths.length, Math.max(...this.#lengths) + 1);
+    this.#fit(this.#lengths.length, longest(this.#lengths) + 1);
     this.#write(
       arrays,
       0,
@@ -73,7 +73,7 @@ export class KeptRows {
     if (isIdentity(rows, this.#lengths.length)) return;
     const lengths = rows.map((row) => this.#lengths[row]);
     const room = Math.max(rows.length, 1);
-    this.#move(rows, room, roundedUp(Math.max(...lengths, 1)));
+    this.#move(rows, room, roundedUp(Math.max(longest(lengths), 1)));
     this.#lengths = lengths;
   }
 
@@ -130,5 +130,8 @@ function copy(source: Float32Array, from: number, length: number, target: Float3
   if (length > 512) target.set(source.subarray(from, from + length), to);
   else for (let i = 0; i < length; i++) target[to + i] = source[from + i];
 }
+
+/** A loop, for there may be more rows than a call can have arguments. */
+const longest = (lengths: readonly number[]): number => lengths.reduce((most, length) => Math.max(most, length), 0);
 
 const roundedUp = (places: number): number => Math.ceil(places / step) * step;

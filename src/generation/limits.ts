@@ -3,8 +3,9 @@ import { between, whole } from "../models/bounds.ts";
 
 const limits = {
   tokens: whole(1, 1e9),
-  samples: whole(1, 1e6),
-  beams: whole(1, 1e6),
+  samples: whole(1, 10_000),
+  beams: whole(1, 1000),
+  seed: whole(0, Number.MAX_SAFE_INTEGER),
   lengthPenalty: between(-100, 100),
 };
 

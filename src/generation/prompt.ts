@@ -1,6 +1,6 @@
 import { ConfigError, DataError } from "../base/errors.ts";
 import { encodeSource } from "../batches/encode.ts";
-import type { ModelConfig } from "../models/any.ts";
+import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Prompt } from "./speech.ts";
 
@@ -15,10 +15,6 @@ export interface PromptOptions {
 /** Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. */
 export const unwritten = ({ unknown, start, end }: Tokenizer): ReadonlySet<number> =>
   new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
-
-/** Whether a model reads a source and writes something else. */
-export const readsSource = (model: ModelConfig): boolean =>
-  model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate");
 
 export function promptOf(text: string, model: ModelConfig, tokenizer: Tokenizer, options: PromptOptions = {}): Prompt {
   if (text === "") return promptOfIds(new Int32Array(0), model, tokenizer, options);

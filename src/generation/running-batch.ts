@@ -1,6 +1,6 @@
 import type { Chance } from "../base/chance.ts";
 import { NonFiniteError } from "../base/errors.ts";
-import { candidates, chosen, type Sampling } from "./sampling.ts";
+import { candidates, chosen, notNumbers, type Sampling } from "./sampling.ts";
 import type { Next, Prompt, Speaker, Speech } from "./speech.ts";
 
 /** Why a request is answered: the model said `</s>`, or there were as many tokens as wanted (or as fit). */
@@ -78,8 +78,9 @@ export class RunningBatch {
 
   /** Every row gets the token that was chosen for it. One that has no room left is read again from its later half. */
   async #goOn(): Promise<void> {
-    const full = this.#rows.filter((_, i) => this.#speech.lengths[i] >= this.#speaker.longest);
-    this.#keep((one) => !full.includes(one));
+    const { lengths } = this.#speech;
+    const full = new Set(this.#rows.filter((_, i) => lengths[i] >= this.#speaker.longest));
+    this.#keep((one) => !full.has(one));
     this.#waiting.push(...full);
     if (this.#rows.length === 0) return;
     const next = await this.#speech.next(this.#rows.map(({ ids }) => ids[ids.length - 1]));
@@ -88,13 +89,13 @@ export class RunningBatch {
 
   async #join(): Promise<void> {
     while (this.#waiting.length > 0) {
-      const group = [this.#waiting[0]];
-      const { longest } = this.#speaker;
-      const prompts = [this.#room(this.#waiting[0].ids)];
-      for (const one of this.#waiting.slice(1)) {
+      const group: Active[] = [];
+      const prompts: number[][] = [];
+      let time = 0;
+      for (const one of this.#waiting) {
         const ids = this.#room(one.ids);
-        const time = Math.max(...prompts.map(({ length }) => length), ids.length);
-        if (time * (prompts.length + 1) > Math.max(mostRead, longest === Number.POSITIVE_INFINITY ? 0 : longest)) break;
+        time = Math.max(time, ids.length);
+        if (group.length > 0 && time * (group.length + 1) > mostRead) break; // one alone is read whatever its length
         group.push(one);
         prompts.push(ids);
       }
@@ -114,10 +115,7 @@ export class RunningBatch {
   #choose(one: Active): Said {
     const { request, ids } = one;
     const { scores, total } = one.next as Next;
-    if (!Number.isFinite(total))
-      throw new NonFiniteError(
-        `the scores after ${ids.length} tokens are not numbers (NaN or infinity); the weights are damaged, or training went wrong`,
-      );
+    if (!Number.isFinite(total)) throw new NonFiniteError(notNumbers);
     const token = chosen(candidates(scores, request.sampling, ids), request.chance.uniform(one.said));
     const logProbability = scores[token] - total;
     if (token === request.end) return { request, logProbability, finish: "end" };

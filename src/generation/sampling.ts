@@ -1,9 +1,12 @@
 import { z } from "zod";
-import { ConfigError } from "../base/errors.ts";
+import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { between, whole } from "../models/bounds.ts";
 
 // How the next token is chosen from its scores.
+
+/** Beyond this a bias decides alone, and sums of 32-bit numbers would overflow before long. */
+export const largestBias = 1e6;
 
 const samplingSchema = z.strictObject({
   /** Divides the scores: below 1 sharper, above 1 flatter, 0 always the likeliest token. */
@@ -17,7 +20,7 @@ const samplingSchema = z.strictObject({
   /** Divides positive scores of tokens that were there before, and multiplies negative ones; 1 for none. */
   repetitionPenalty: between(0.01, 1000).default(1),
   /** Added to the scores of single tokens, by id; −∞ forbids one. */
-  bias: z.map(z.int().min(0), z.number().or(z.literal(Number.NEGATIVE_INFINITY))).default(new Map()),
+  bias: z.map(z.int().min(0), between(-largestBias, largestBias).or(z.literal(Number.NEGATIVE_INFINITY))).default(new Map()),
 });
 
 export type SamplingInput = z.input<typeof samplingSchema>;
@@ -32,6 +35,9 @@ export function sampling(given: SamplingInput = {}): Sampling {
     throw new ConfigError(`at sampling.${issue.keys[0]}: unknown key${suggest(issue.keys[0], Object.keys(samplingSchema.shape))}`);
   throw new ConfigError(`at sampling.${issue.path.join(".")}: ${issue.message}`);
 }
+
+/** What a model says whose weights are of no use. */
+export const notNumbers = "the scores are not numbers (NaN or infinity); the weights are damaged, or training went wrong";
 
 /** Tokens that may be chosen, the likeliest first, with probabilities that sum to 1. */
 export interface Candidates {
@@ -48,6 +54,7 @@ export function candidates(scores: Float32Array, settings: Sampling, before: Ite
   const weights = new Float64Array(adjusted.length); // relative to the likeliest, which has 1
   let total = 0;
   for (let i = 0; i < weights.length; i++) total += weights[i] = Math.exp((adjusted[i] - adjusted[best]) / settings.temperature);
+  if (!(total > 0)) throw new NonFiniteError(notNumbers);
   return filtered(weights, total, settings);
 }
 

@@ -3,6 +3,7 @@ import type { Tokenizer } from "../tokens/tokenizer.ts";
 
 /** What bytes that are no character, or not yet, are decoded to. */
 const broken = "\uFFFD";
+const longestBeginning = 3;
 const trailing = /\uFFFD+$/;
 
 /** So many tokens of text before the new ones decide how they read: whether a space comes in between. */
@@ -42,7 +43,17 @@ export class TextStream {
   push(token: number): string {
     this.#open.push(token);
     const text = this.#decoded();
-    return text.endsWith(broken) ? "" : this.#give(text, false);
+    if (!text.endsWith(broken)) return this.#give(text, false);
+    // A character has at most four bytes: three tokens may be the beginning of one, and what is before them is certain. Special ones do not count.
+    const open = this.#open;
+    const places = [...open.keys()].filter((i) => this.#tokenizer.decode([open[i]]) !== "");
+    if (places.length <= longestBeginning) return "";
+    const last = places.slice(-longestBeginning);
+    const certain = last.findLast((count) => !this.#decoded(open.slice(0, count)).endsWith(broken)) ?? last[0];
+    this.#open = open.slice(0, certain);
+    const given = this.#give(this.#decoded(), false);
+    this.#open = open.slice(certain);
+    return given;
   }
 
   /** What was held back, when no token follows. A character that was never finished is left out. */
@@ -51,9 +62,9 @@ export class TextStream {
   }
 
   /** The text of the open tokens, as it reads after those before. A character that a prompt left unfinished is new once it is finished. */
-  #decoded(): string {
+  #decoded(open: readonly number[] = this.#open): string {
     const known = this.#tokenizer.decode(this.#before);
-    const text = this.#tokenizer.decode([...this.#before, ...this.#open]);
+    const text = this.#tokenizer.decode([...this.#before, ...open]);
     let same = 0;
     while (same < known.length && text[same] === known[same]) same++;
     return text.slice(same);

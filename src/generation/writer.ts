@@ -58,6 +58,9 @@ export interface Piece {
 
 const usualTokens = 200;
 
+/** More wait until others are done: keys and values of every row take memory. */
+const rowsAtOnce = 128;
+
 interface Writing {
   readonly request: Request;
   readonly place: { readonly prompt: number; readonly sample: number };
@@ -82,16 +85,19 @@ export class Writer {
   /** Writes for all prompts at once. Gives the text as it comes, and in the end all samples of each prompt. */
   async *write(prompts: readonly (string | Int32Array)[], options: WriteOptions = {}): AsyncGenerator<Piece, Sample[][]> {
     checkLimits(options);
+    checkStops(options.stop);
     const { samples = 1 } = options;
     const writings = prompts.flatMap((prompt, i) => {
       const begin = this.#prompt(prompt, options);
       return Array.from({ length: samples }, (_, sample) => this.#writing(begin, { prompt: i, sample }, options));
     });
+    const byRequest = new Map(writings.map((one) => [one.request, one]));
+    const waiting = [...byRequest.keys()].reverse();
     const batch = new RunningBatch(this.#speaker);
-    for (const { request } of writings) batch.add(request);
-    while (batch.size > 0) {
+    while (batch.size > 0 || waiting.length > 0) {
+      while (batch.size < rowsAtOnce && waiting.length > 0) batch.add(waiting.pop() as Request);
       for (const { request, token, logProbability, finish } of await batch.step()) {
-        const one = writings.find((writing) => writing.request === request) as Writing;
+        const one = byRequest.get(request) as Writing;
         one.logProbability += logProbability;
         let text = "";
         if (token !== undefined) {
@@ -120,6 +126,7 @@ export class Writer {
   async best(prompts: readonly (string | Int32Array)[], options: BeamWriteOptions): Promise<Sample[][]> {
     const { beams, lengthPenalty, tokens = usualTokens, samples = 1, stop = [] } = options;
     checkLimits({ tokens, samples, beams, lengthPenalty });
+    checkStops(stop);
     if (samples > beams) throw new ConfigError(`${beams} beams give at most ${beams} samples, not ${samples}`);
     const { end } = this.#tokenizer;
     const begun = prompts.map((prompt) => this.#withRoom(this.#prompt(prompt, options), tokens, options));
@@ -152,7 +159,7 @@ export class Writer {
   }
 
   #writing(prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
-    const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, ...rest } = options;
+    const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, ...rest } = options; // the rest is for sampling
     const never = [...unwritten(this.#tokenizer)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
     const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
     const wrong = [...settings.bias.keys()].find((id) => id >= this.#speaker.vocab);
@@ -185,6 +192,10 @@ export class Writer {
     warn?.(`${sentence}: ${[...dropped, ...fewer].join(", and ")}`);
     return { ids: Array.from(prompt.ids).slice(-kept) };
   }
+}
+
+function checkStops(stop: unknown): void {
+  if (stop !== undefined && !Array.isArray(stop)) throw new ConfigError(`at stop: a list of texts is wanted, not a ${typeof stop}`);
 }
 
 const sampleOf = ({ stream, tokens, logProbability, finish = "length" }: Writing): Sample => ({

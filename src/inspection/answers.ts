@@ -1,3 +1,4 @@
+import { readsSource } from "../models/any.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
 import { type Reading, type ReadingOptions, type RunLike, readingOf } from "./reading.ts";
 
@@ -70,8 +71,10 @@ export async function nextTokensOf(
   { top = 10, ...options }: ReadingOptions & { readonly top?: number } = {},
 ): Promise<Next> {
   const { model } = run.config;
-  const hasSource = model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate");
-  const reading = await readingOf(run, text, hasSource ? { target: "", ...options } : options);
+  const hasSource = readsSource(model);
+  // What comes next follows the end of a text; labels are those of its beginning, as they are when it is classified.
+  const keep = model.model === "encoder" || hasSource ? "first" : "last";
+  const reading = await readingOf(run, text, hasSource ? { target: "", ...options } : { keep, ...options });
   const { logProbabilities } = await answersOf(run, reading, options);
   const prompt = hasSource ? `${text} → ${options.target ?? ""}` : text;
   return { prompt, candidates: likeliest(run, rowsOf(logProbabilities).at(-1) ?? new Float32Array(), top) };

@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import type { TensorFunction } from "../graph/graph.ts";
-import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
+import { type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
 import { decoderStep, decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-decoder.ts";
@@ -33,10 +33,6 @@ export interface Phase {
 
 export const isLanguageModel = (config: ModelConfig): boolean =>
   config.model === "decoder" || (config.model === "rnn" && config.task === "lm");
-
-/** Whether it reads a source beside what it writes. */
-export const hasSource = (config: ModelConfig): boolean =>
-  config.model === "encoder-decoder" || (config.model === "rnn" && config.task === "translate");
 
 /** A phase of a model; undefined where there is none, as an encoder writes no tokens. */
 export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent): Phase | undefined {
@@ -93,7 +89,7 @@ export function phaseGraph({ fn, options, sizes }: Phase, engine?: CompileOption
 /** Refuses lengths that the model has no positions for. */
 export function checkExtent(config: ModelConfig, { length, sourceLength, decode }: Extent): void {
   if (config.model === "rnn" || config.positions !== "learned") return;
-  const longest = Math.max(length, decode, hasSource(config) ? sourceLength : 0);
+  const longest = Math.max(length, decode, readsSource(config) ? sourceLength : 0);
   if (longest > config.context)
     throw new ConfigError(
       `a length of ${longest} is more than the ${config.context} positions that the model learns; give a longer context, or positions that are not learned`,

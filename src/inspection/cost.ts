@@ -2,13 +2,13 @@ import { isFloat } from "../base/arrays.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
 import { byteSize } from "../graph/type.ts";
-import { type ModelConfig, modelLoss } from "../models/any.ts";
+import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Engine } from "../runtime/session.ts";
 import { activationMemory } from "./cost-memory.ts";
 import { type Amount, bound, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./cost-nodes.ts";
 import { layerOf, type Part, parameterPart, partNames } from "./cost-parts.ts";
-import { checkExtent, type Extent, hasSource, type Phase, type PhaseName, phaseGraph, phaseNames, phaseOf } from "./cost-phases.ts";
+import { checkExtent, type Extent, type Phase, type PhaseName, phaseGraph, phaseNames, phaseOf } from "./cost-phases.ts";
 
 // The exact cost of a model, read off the graphs that run. A product of matrices is 2mnk; an exponential, a root or a sine is one
 // operation; a sum that runs as a product with ones, or with one-hot rows, counts as the additions that it stands for. Bytes are what
@@ -83,7 +83,7 @@ export async function cost(config: ModelConfig, options: CostOptions = {}): Prom
   }
   const { total: parameters } = layout;
   const kvCacheBytes = keptBetweenTokens(phaseOf("token", config, extent), decode);
-  return { model: config, batch, length, ...(hasSource(config) && { sourceLength }), decode, parameters, kvCacheBytes, phases: found };
+  return { model: config, batch, length, ...(readsSource(config) && { sourceLength }), decode, parameters, kvCacheBytes, phases: found };
 }
 
 /** All that a step is fed beside token ids and lengths is what was kept. */

@@ -4,7 +4,7 @@ import { countUnknown, encodePairs, encodeSource, tagUnits } from "../batches/en
 import { unwritten } from "../generation/prompt.ts";
 import { Translator } from "../generation/translator.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
-import type { ModelConfig } from "../models/any.ts";
+import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { RnnConfig } from "../models/config.ts";
 import type { Arrays } from "../runtime/session.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -24,6 +24,8 @@ export type Transformer = Exclude<ModelConfig, RnnConfig>;
 export interface ReadingOptions {
   /** What a model with a source should have written; its own greedy answer if left out. */
   readonly target?: string;
+  /** Which part of a text is read that is longer than the context; the first if left out. */
+  readonly keep?: "first" | "last";
   readonly threads?: number;
   /** Told of tokens that are cut off or unknown. */
   readonly warn?: (sentence: string) => void;
@@ -42,7 +44,7 @@ export const classToken = "<class>";
 
 export async function readingOf(run: RunLike, text: string, options: ReadingOptions = {}): Promise<Reading> {
   const { model } = run.config;
-  if (model.model === "encoder-decoder" || (model.model === "rnn" && model.task === "translate")) return pairReading(run, text, options);
+  if (readsSource(model)) return pairReading(run, text, options);
   if (options.target !== undefined)
     throw new ConfigError("a target is for models that translate; this one reads one text only, so leave the target out");
   const ids = fitted(
@@ -90,11 +92,11 @@ async function written({ config, tokenizer, weights }: RunLike, source: Int32Arr
 }
 
 /** No longer than the context, and not empty. */
-function fitted({ config, tokenizer }: RunLike, what: string, ids: Int32Array, { warn }: ReadingOptions): Int32Array {
+function fitted({ config, tokenizer }: RunLike, what: string, ids: Int32Array, { warn, keep = "first" }: ReadingOptions): Int32Array {
   const { context } = config.model;
   if (ids.length === 0) throw nothing(what);
-  if (ids.length > context) warn?.(`the ${what} has ${ids.length} tokens, and only the first ${context} fit into the context`);
-  const kept = ids.subarray(0, context);
+  if (ids.length > context) warn?.(`the ${what} has ${ids.length} tokens, and only the ${keep} ${context} fit into the context`);
+  const kept = keep === "first" ? ids.subarray(0, context) : ids.subarray(-context);
   const unknown = countUnknown([{ kept }], tokenizer);
   if (unknown > 0) warn?.(`${unknown} of the ${what}'s ${kept.length} tokens are not in the vocabulary and count as unknown`);
   return kept;

@@ -1,4 +1,4 @@
-import type { ModelName } from "../models/any.ts";
+import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
 import { cacheFolder } from "../runs/cache.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
@@ -8,6 +8,13 @@ import { trainRun } from "../runs/train.ts";
 import type { Columns, Task } from "../text/examples.ts";
 import { open, type Trained } from "./trained.ts";
 
+/** Any setting of any model; the vocabulary and the labels come from the data. */
+export type ModelSettings =
+  | Partial<Omit<DecoderInput, "vocab">>
+  | Partial<Omit<EncoderInput, "vocab" | "labels">>
+  | Partial<Omit<EncoderDecoderInput, "vocab" | "sourceVocab">>
+  | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>;
+
 export interface TrainSettings extends Partial<TrainingConfig> {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
@@ -16,7 +23,7 @@ export interface TrainSettings extends Partial<TrainingConfig> {
   /** char, byte, word, bpe, wordpiece, unigram, or the path of a tokenizer.json. */
   readonly tokenizer?: string;
   readonly vocab?: number;
-  readonly model?: Readonly<Record<string, unknown>> & { readonly model?: ModelName };
+  readonly model?: ModelSettings;
   readonly valid?: string;
   readonly validFraction?: number;
   readonly columns?: Columns;

@@ -83,12 +83,12 @@ export class Trained implements OpenRun {
 
   /** Any activation while it reads a text, by the names of its taps. */
   look(text: string, taps: readonly string[], options: ReadingOptions = {}): Promise<Looked> {
-    return look(this, text, taps, options);
+    return look(this, text, taps, { threads: this.#options.threads, ...options });
   }
 
   /** Where it attends while it reads a text. */
   attention(text: string, options: AttentionOptions = {}): Promise<AttentionLook> {
-    return attentionOf(this, text, options);
+    return attentionOf(this, text, { threads: this.#options.threads, ...options });
   }
 
   /** Gives back the engine's memory. */

@@ -71,3 +71,7 @@ export function modelLoss(config: ModelConfig, options: LossOptions = {}): Tenso
 
 /** RNNs are unrolled, so every length needs a session of its own; the others take any length in one. */
 export const takesAnyLength = (config: ModelConfig): boolean => config.model !== "rnn";
+
+/** Whether a model reads a source and writes something else. */
+export const readsSource = (config: ModelConfig): boolean =>
+  config.model === "encoder-decoder" || (config.model === "rnn" && config.task === "translate");

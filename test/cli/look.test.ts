@@ -80,6 +80,13 @@ describe("qkv look --json", () => {
     expect(stderr).toBe("warning: the text has 30 tokens, and only the first 16 fit into the context\n");
   });
 
+  it("of the next token follows the end of a long text", async () => {
+    const end = "<script>alert(1)".slice(-16);
+    const { stdout, stderr } = await look("lm", `${"a".repeat(20)}${end}`, "--view", "next", "--json");
+    expect(stderr).toBe("warning: the text has 36 tokens, and only the last 16 fit into the context\n");
+    expect(JSON.parse(stdout).candidates).toEqual((await json("lm", end, "--view", "next")).candidates);
+  });
+
   it("of every view", async () => {
     expect((await json("lm", "alert", "--view", "statistics")).layers[0].heads[0].entropy).toBeGreaterThan(0);
     expect((await json("lm", "alert", "--view", "lens", "--top", "2")).layers[0].positions[4].top).toHaveLength(2);

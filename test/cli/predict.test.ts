@@ -131,7 +131,7 @@ describe("a refusal", () => {
     ["a run that tags", ["classify", "words", "hello"], 2, /words: this run tags; use qkv tag words$/m],
     ["a run that classifies", ["tag", "moods", "hello"], 2, /moods: this run classifies; use qkv classify moods$/m],
     ["no run", ["classify", "nowhere", "hello"], 1, /nowhere is not a run folder/],
-    ["an empty text", ["classify", "moods", "fine", ""], 1, /text 2: there is nothing in it that the model could read/],
+    ["an empty text", ["classify", "moods", "", "fine"], 1, /text 1: there is nothing in it that the model could read/],
     ["a text of spaces", ["tag", "words", "  ", "--json"], 1, /text 1: there is nothing in it/],
     ["nothing at all", ["classify", "moods"], 1, /standard input: nothing came; write a text after the run folder/],
     ["no threads", ["tag", "words", "a", "--threads", "0"], 2, /a whole number from 1 on is wanted/],
@@ -142,6 +142,12 @@ describe("a refusal", () => {
   it("of an empty line or a damaged one names it", async () => {
     expectRefusal(await place.fed("fine\n\nfine\n", "classify", "moods", "--json"), 1, /line 2: there is nothing in it/);
     expectRefusal(await place.fed(Uint8Array.of(0x61, 0x0a, 0xff), "tag", "words"), 1, /standard input, line 2, byte 2: invalid UTF-8/);
+  });
+
+  it("of an empty line comes after the answers to those before it", async () => {
+    const { code, stdout, stderr } = await place.fed("fine\nfine\n\nfine\n", "classify", "moods");
+    expect([code, stdout.trimEnd().split("\n").length]).toEqual([1, 2]);
+    expect(stderr).toMatch(/line 3: there is nothing in it/);
   });
 
   it("of a terminal without a text says what to give", () => {

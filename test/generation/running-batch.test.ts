@@ -158,7 +158,7 @@ it("scores that are not numbers are said so", async () => {
   const batch = new RunningBatch(speaker);
   batch.add({ ids: [1, 2, 3], tokens: 2, sampling: sampling({ temperature: 0 }), chance: chance(1) });
   await expect(batch.step()).rejects.toThrow(
-    new NonFiniteError("the scores after 3 tokens are not numbers (NaN or infinity); the weights are damaged, or training went wrong"),
+    new NonFiniteError("the scores are not numbers (NaN or infinity); the weights are damaged, or training went wrong"),
   );
   await speaker.release();
 });

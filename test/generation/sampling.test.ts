@@ -77,6 +77,12 @@ describe("what is left of a distribution", () => {
     expect(signed).toEqual(Float32Array.of(2, -1, 2, -1));
   });
 
+  it("is never nothing: scores that are not numbers are refused", () => {
+    for (const wrong of [Number.NaN, Number.POSITIVE_INFINITY])
+      expect(() => left({}, [], Float32Array.of(1, wrong, 3))).toThrow("the scores are not numbers (NaN or infinity)");
+    expect(() => sampling({ bias: new Map([[1, 1e39]]) })).toThrow("at sampling.bias.1:");
+  });
+
   it("has a bias on single tokens; −∞ forbids them", () => {
     expectLeft(left({ bias: new Map([[0, Math.log(4)]]) }), [[0, 4 / 13], [1, 4 / 13], [3, 3 / 13], [2, 2 / 13]]); // biome-ignore format: a table
     expectLeft(left({ bias: new Map([[1, -Infinity]]) }), [[3, 0.5], [2, 1 / 3], [0, 1 / 6]]); // biome-ignore format: a table
