@@ -1,6 +1,5 @@
-import { writeFile } from "node:fs/promises";
 import { Command, Option } from "commander";
-import { ConfigError, DataError } from "../base/errors.ts";
+import { ConfigError } from "../base/errors.ts";
 import { type CostMeasure, measureCost } from "../bench/cost.ts";
 import { measuredScaling } from "../bench/scaling.ts";
 import { cost, type ModelCost } from "../inspection/cost.ts";
@@ -15,6 +14,7 @@ import { costModel, costModelFlags } from "./cost-model.ts";
 import { report, scalingReport } from "./cost-report.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, modelFlags, typed } from "./flags.ts";
+import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
 import { positive, wholeNumber } from "./values.ts";
 
@@ -110,10 +110,5 @@ async function writePicture(file: string, { model, batch, length, phases }: Mode
     title: `Roofline of this ${model.model}: batch ${batch}, length ${length}`,
     points: [...ran, ...parts.filter(({ flops }) => flops > 0)],
   });
-  try {
-    await writeFile(file, /\.png$/i.test(file) ? await pngOf(svg) : svg);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
-    throw new DataError(`${file} cannot be written: ${error.message}`, { cause: error });
-  }
+  writeOutput(file, /\.png$/i.test(file) ? await pngOf(svg) : svg);
 }

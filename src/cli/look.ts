@@ -1,10 +1,10 @@
-import { dirname, extname, resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import type { RunLike } from "../inspection/reading.ts";
 import { openRun, paths, readWeights } from "../runs/folder.ts";
-import { diskError, makeFolders, writeDurably } from "../training/disk.ts";
+import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
 import { countFromZero, wholeNumber } from "./values.ts";
 import { type View, type ViewName, type ViewOptions, views } from "./views.ts";
@@ -46,7 +46,7 @@ export const lookCommand = new Command("look")
     const view: View = await make({ folder, run: onceRead(folder), text: text ?? "", options: { ...options, warn } });
     if (!allFinite(view.value))
       throw new NonFiniteError(`the view ${name} has numbers that are NaN or infinite; the weights are damaged, or training went wrong`);
-    if (out !== undefined && ending !== undefined) write(out, await contentOf(view, ending));
+    if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending));
     if (json) console.log(jsonOf(view));
     else console.log(out === undefined ? view.text({ columns: process.stdout.columns ?? 100, colour: hasColours() }) : `wrote ${out}`);
   });
@@ -86,15 +86,6 @@ async function contentOf({ svg, html, ...view }: View, ending: Ending): Promise<
   if (ending === ".svg") return svg();
   if (ending === ".png") return pngOf(svg());
   return html ? html() : `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>qkv look</title>\n${svg()}\n</html>\n`;
-}
-
-function write(file: string, content: Uint8Array | string): void {
-  try {
-    makeFolders(dirname(file));
-  } catch (error) {
-    throw diskError(error, dirname(file), "make the folder");
-  }
-  writeDurably(file, typeof content === "string" ? content : [content]);
 }
 
 const allFinite = (value: unknown): boolean =>
