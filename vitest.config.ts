@@ -1,3 +1,5 @@
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({ test: { include: ["test/**/*.test.ts"], testTimeout: 240_000, pool: "forks", maxWorkers: 2 } });
+export default defineConfig({
+  test: { include: ["test/**/*.test.ts"], testTimeout: 240_000, hookTimeout: 240_000, pool: "forks", maxWorkers: 2 },
+});

@@ -40,7 +40,7 @@ beforeAll(async () => {
     ..."--width 8 --context 16 --batch 4 --steps 2 --threads 1".split(" "),
   );
   await place.done("train", "labels.tsv", "--out", "labels", "--tokenizer", "char", "--pool", "class", "--quiet", ...translating);
-}, 120_000);
+});
 
 const look = (...args: string[]) => place.qkv("look", ...args, "--threads", "1");
 

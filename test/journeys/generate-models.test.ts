@@ -23,7 +23,7 @@ beforeAll(async () => {
   await train("pairs.tsv", "pairs", "--tokenizer", "char", ...tiny);
   await train("moods.tsv", "classify", ...tiny);
   await train("words.tsv", "tag", ...tiny);
-}, 120_000);
+});
 
 const train = (data: string, run: string, ...flags: readonly string[]) => place.done("train", data, "--quiet", "--out", run, ...flags);
 

@@ -32,7 +32,7 @@ beforeAll(async () => {
   await place.done("train", "rhyme.txt", ...learns, "--tokenizer", "char", "--out", "rhyme");
   await place.done("train", "rhyme.txt", ...learns, "--tokenizer", "bpe", "--out", "pairs");
   await place.done("train", "animals.txt", ...learns, "--tokenizer", "byte", "--out", "animals");
-}, 120_000);
+});
 
 const known = new Map<string, ReturnType<typeof answered>>();
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await train("pairs.tsv", "translator", "--layers", "2", "--tokenizer", "char");
   const rnn = "--model rnn --tokenizer char --width 16 --steps 2 --batch 4 --threads 1 --quiet --out rnn".split(" ");
   await place.done("train", "pairs.tsv", ...rnn);
-}, 120_000);
+});
 
 const models: readonly [run: string, kind: string, text: string, layers: number, firstToken: string][] = [
   ["decoder", "self", "<script>al", 1, "<"],

@@ -20,7 +20,7 @@ const sources = test.map((row) => row.source);
 beforeAll(async () => {
   place.write("reverse.tsv", asTsv(train));
   await place.done("train", "reverse.tsv", "--tokenizer", "char", "--quiet", "--out", "reverse", ...learns.split(" "));
-}, 120_000);
+});
 
 interface Translation {
   readonly source: string;
