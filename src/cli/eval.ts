@@ -6,7 +6,7 @@ import type { Precision } from "../runs/baked.ts";
 import { cacheFolder } from "../runs/cache.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
-import { beamFlags, engineFlags } from "./writing-flags.ts";
+import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
 interface Options {
   readonly json?: boolean;
@@ -33,6 +33,7 @@ export const evalCommand = addFlags(
     const data = files.length > 0 ? await givenData(run.config, files, typedColumns(command)) : await ownData(run.config, warn);
     if (run.config.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
       throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.config.task}`);
+    refuseLonePenalty({ beams, lengthPenalty });
     const given = { threads: threads ?? run.config.training.threads, precision, beams, lengthPenalty };
     const options: EvaluateOptions = { cache: cacheFolder(), warn, ...given };
     const measures = await evaluate(run, weights, data, options);

@@ -10,22 +10,11 @@ import { type OpenRun, openRun } from "../runs/folder.ts";
 import { openWeights, type WeightFile } from "../runs/weight-file.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, typedNames } from "./flags.ts";
-import { amountFlags, beamFlags, engineFlags, samplingFlags } from "./writing-flags.ts";
+import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags } from "./writing-flags.ts";
 
-interface Options {
-  readonly tokens: number;
-  readonly temperature: number;
-  readonly topK?: number;
-  readonly topP?: number;
-  readonly minP?: number;
-  readonly repetitionPenalty?: number;
-  readonly bias?: ReadonlyMap<number, number>;
-  readonly seed: number;
-  readonly samples: number;
-  readonly stop?: readonly string[];
+interface Options extends WriteOptions {
   readonly beams?: number;
   readonly lengthPenalty?: number;
-  readonly strict?: boolean;
   readonly ids?: boolean;
   readonly logProbabilities?: boolean;
   readonly weights?: Precision;
@@ -73,14 +62,15 @@ async function written(
   show: ((text: string) => void) | undefined,
   before: string,
 ): Promise<readonly Sample[]> {
-  const { beams = 1, lengthPenalty, tokens, samples, stop, strict } = options;
+  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = options;
+  const { tokens, samples, stop, strict } = asked;
   const warn = (sentence: string) => console.error(`warning: ${sentence}`);
   if (beams > 1) {
     const [found] = await writer.best([begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });
     if (show) showAll(found, before, show);
     return found;
   }
-  const writing = writer.write([begin], { ...settings(options), warn });
+  const writing = writer.write([begin], { ...asked, warn });
   const streams = show !== undefined && samples === 1;
   let any = false;
   for (;;) {
@@ -100,32 +90,6 @@ function showAll(samples: readonly Sample[], before: string, show: (text: string
   for (const [i, { text }] of samples.entries()) show(`${samples.length > 1 ? `${i > 0 ? "\n" : ""}[${i + 1}]\n` : ""}${before}${text}\n`);
 }
 
-const settings = ({
-  tokens,
-  samples,
-  seed,
-  stop,
-  strict,
-  temperature,
-  topK,
-  topP,
-  minP,
-  repetitionPenalty,
-  bias: added,
-}: Options): WriteOptions => ({
-  tokens,
-  samples,
-  seed,
-  stop,
-  strict,
-  temperature,
-  topK,
-  topP,
-  minP,
-  repetitionPenalty,
-  bias: added && new Map(added),
-});
-
 function answer(prompt: string, samples: readonly Sample[], rounding: Rounding | undefined, { logProbabilities }: Options) {
   return {
     prompt,
@@ -142,9 +106,8 @@ function answer(prompt: string, samples: readonly Sample[], rounding: Rounding |
 
 /** One beam is the greedy choice, unless flags ask for chance; several look for the likeliest text, and exclude these flags. */
 function withBeams(options: Options, command: Command): Options {
-  const { beams, lengthPenalty, temperature } = options;
-  if (lengthPenalty !== undefined && (beams ?? 1) === 1)
-    throw new ConfigError("--length-penalty compares beams, and one is always the best; give more with --beams");
+  const { beams, temperature } = options;
+  refuseLonePenalty(options);
   const harmless = temperature === 0 ? ["seed", "temperature"] : ["seed"];
   const [typed] = typedNames(command, samplingFlags).filter((name) => !harmless.includes(name));
   if (beams === undefined || (beams === 1 && typed)) return options;

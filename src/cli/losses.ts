@@ -1,7 +1,6 @@
-import { readFileSync } from "node:fs";
 import { FormatError } from "../base/errors.ts";
 import { openRun, paths } from "../runs/folder.ts";
-import { diskError } from "../training/disk.ts";
+import { readLog } from "../runs/log.ts";
 
 export interface LossSeries {
   readonly name: "training" | "validation";
@@ -12,7 +11,7 @@ export interface LossSeries {
 export function readLosses(folder: string): LossSeries[] {
   openRun(folder); // a folder that is no run gets its own sentence
   const file = paths(folder).log;
-  const lines = readLines(file).map((line, i) => parsed(line, `${file}, line ${i + 1}`));
+  const lines = readLog(file);
   const series = (name: LossSeries["name"], key: string): LossSeries => ({
     name,
     points: lines.flatMap((line) => (key in line ? [{ step: numberOf(line.step), loss: numberOf(line[key]) }] : [])),
@@ -20,26 +19,6 @@ export function readLosses(folder: string): LossSeries[] {
   const found = [series("training", "loss"), series("validation", "validLoss")].filter(({ points }) => points.length > 0);
   if (found.length === 0) throw new FormatError(`${file} has no losses yet; train for a step or more: qkv train --resume ${folder}`);
   return found;
-}
-
-function readLines(file: string): string[] {
-  try {
-    return readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => line !== "");
-  } catch (error) {
-    throw diskError(error, file, "read");
-  }
-}
-
-function parsed(line: string, where: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (typeof value === "object" && value !== null && "step" in value && typeof value.step === "number") return { ...value };
-  } catch {
-    // the same sentence as for JSON that is something else
-  }
-  throw new FormatError(`${where}: not a line of a training log, which is a JSON object with a step; remove the line`);
 }
 
 /** JSON has no NaN: it is written as null. */

@@ -1,5 +1,4 @@
 import { Command } from "commander";
-import { ConfigError } from "../base/errors.ts";
 import { requireTask } from "../evaluation/task.ts";
 import { translateTexts } from "../evaluation/translate.ts";
 import type { Precision } from "../runs/baked.ts";
@@ -8,7 +7,7 @@ import { openWeights } from "../runs/weight-file.ts";
 import { addFlags } from "./flags.ts";
 import { printEach, printJson } from "./predictions.ts";
 import { givenTexts } from "./texts.ts";
-import { beamFlags, engineFlags } from "./writing-flags.ts";
+import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
 interface Options {
   readonly beams?: number;
@@ -28,8 +27,7 @@ export const translate = addFlags(
 ).action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
   const run = openRun(folder);
   requireTask(run, "translate");
-  if (lengthPenalty !== undefined && (beams ?? 1) === 1)
-    throw new ConfigError("--length-penalty compares beams, and one is always the best; give more with --beams");
+  refuseLonePenalty({ beams, lengthPenalty });
   const { unit, texts } = givenTexts(given, process.stdin);
   const warn = (sentence: string) => console.error(`warning: ${sentence}`);
   const options = { unit, warn, beams, lengthPenalty, precision, threads: threads ?? run.config.training.threads };

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
+import { ConfigError } from "../base/errors.ts";
 import { largestBias } from "../generation/sampling.ts";
 import { precisions } from "../runs/baked.ts";
 import { between, countFromZero, wholeNumber } from "./values.ts";
@@ -37,12 +38,17 @@ export const engineFlags: readonly Option[] = [
   new Option("--json", "print one line of JSON and nothing else"),
 ];
 
+export function refuseLonePenalty({ beams = 1, lengthPenalty }: { readonly beams?: number; readonly lengthPenalty?: number }): void {
+  if (lengthPenalty !== undefined && beams === 1)
+    throw new ConfigError("--length-penalty compares beams, and one is always the best; give more with --beams");
+}
+
 function listed(text: string, before: readonly string[] = []): readonly string[] {
   if (text === "") throw new InvalidArgumentError("an empty text would stop at once.");
   return [...before, text];
 }
 
-function bias(text: string, before: ReadonlyMap<number, number> = new Map()): ReadonlyMap<number, number> {
+function bias(text: string, before: ReadonlyMap<number, number> = new Map()): Map<number, number> {
   const numbers = text.split("=").map((part) => (part.trim() === "" ? Number.NaN : Number(part)));
   const [id, value] = numbers;
   const possible = value === Number.NEGATIVE_INFINITY || Math.abs(value) <= largestBias;

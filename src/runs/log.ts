@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { FormatError } from "../base/errors.ts";
 import { diskError } from "../training/disk.ts";
 
 const bufferedCharacters = 16_384;
@@ -55,4 +56,28 @@ export class Log {
   close(): void {
     closeSync(this.#descriptor);
   }
+}
+
+/** The lines of a log, each with its step. */
+export const readLog = (file: string): Readonly<Record<string, unknown>>[] =>
+  readLines(file).map((line, i) => parsed(line, `${file}, line ${i + 1}`));
+
+function readLines(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  } catch (error) {
+    throw diskError(error, file, "read");
+  }
+}
+
+function parsed(line: string, where: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === "object" && value !== null && "step" in value && typeof value.step === "number") return { ...value };
+  } catch {
+    // the same sentence as for JSON that is something else
+  }
+  throw new FormatError(`${where}: not a line of a training log, which is a JSON object with a step; remove the line`);
 }

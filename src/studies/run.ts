@@ -78,7 +78,7 @@ async function* resultOf(row: Row, span: Span, options: RowOptions): AsyncGenera
   const folder = `${options.out}/${row.name}`;
   const trained = yield* trainedRow(row, folder, span, options);
   if (trained === "interrupted") return undefined;
-  const { steps, seconds, tokens } = await totalsOf(folder);
+  const { steps, seconds, tokens } = totalsOf(folder);
   const { failed, validLoss, parameters } = trained;
   const facts = { validLoss, parameters, tokensPerSecond: seconds > 0 ? tokens / seconds : 0, steps, seconds };
   if (failed !== undefined) return { figures: {}, breakdowns: {}, failed, ...facts };
