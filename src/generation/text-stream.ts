@@ -1,12 +1,11 @@
 import { wellFormed } from "../tokens/cut.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
+const longestBeginning = 3; // bytes of a character that has four
 /** What bytes that are no character, or not yet, are decoded to. */
-const broken = "\uFFFD";
-const longestBeginning = 3;
 const trailing = /\uFFFD+$/;
 
-/** So many tokens of text before the new ones decide how they read: whether a space comes in between. */
+/** So many tokens of text before the new ones decide how they read: whether a space comes in between, where a character begins. */
 const context = 8;
 
 /**
@@ -19,6 +18,8 @@ export class TextStream {
   /** Tokens whose text is known, for the ones that follow; and those that are not whole characters yet. */
   #before: number[];
   #open: number[] = [];
+  /** How much of the open tokens' text is certain, and was given out or held for a stop string. */
+  #given = 0;
   #held = "";
   #text = "";
   #stopped = false;
@@ -43,22 +44,28 @@ export class TextStream {
   push(token: number): string {
     this.#open.push(token);
     const text = this.#decoded();
-    if (!text.endsWith(broken)) return this.#give(text, false);
-    // A character has at most four bytes: three tokens may be the beginning of one, and what is before them is certain. Special ones do not count.
-    const open = this.#open;
-    const places = [...open.keys()].filter((i) => this.#tokenizer.decode([open[i]]) !== "");
-    if (places.length <= longestBeginning) return "";
-    const last = places.slice(-longestBeginning);
-    const certain = last.findLast((count) => !this.#decoded(open.slice(0, count)).endsWith(broken)) ?? last[0];
-    this.#open = open.slice(0, certain);
-    const given = this.#give(this.#decoded(), false);
-    this.#open = open.slice(certain);
+    const unfinished = trailing.exec(text)?.[0].length ?? 0;
+    const certain = Math.max(this.#given, text.length - Math.min(unfinished, longestBeginning));
+    const given = this.#give(text.slice(this.#given, certain), false);
+    this.#given = certain;
+    this.#close(text, unfinished > 0 ? context : 0);
     return given;
   }
 
   /** What was held back, when no token follows. A character that was never finished is left out. */
   end(): string {
-    return this.#give(this.#decoded().replace(trailing, ""), true);
+    return this.#give(this.#decoded().slice(this.#given).replace(trailing, ""), true);
+  }
+
+  /** Takes open tokens for known, all but the last so many that are text. */
+  #close(text: string, kept: number): void {
+    const open = this.#open;
+    const places = [...open.keys()].filter((i) => this.#tokenizer.decode([open[i]]) !== "");
+    if (places.length < kept) return;
+    const last = kept > 0 ? places[places.length - kept] : open.length;
+    this.#before = this.#texts([...this.#before, ...open.slice(0, last)]);
+    this.#open = open.slice(last);
+    this.#given -= text.length - this.#decoded().length; // of a character that begins in a known token and ends in an open one, all is open
   }
 
   /** The text of the open tokens, as it reads after those before. A character that a prompt left unfinished is new once it is finished. */
@@ -76,8 +83,6 @@ export class TextStream {
   }
 
   #give(text: string, last: boolean): string {
-    this.#before = this.#texts([...this.#before, ...this.#open]);
-    this.#open = [];
     if (this.#stopped) return "";
     const pending = this.#held + text;
     const stop = firstOf(pending, this.#stops);
