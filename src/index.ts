@@ -76,6 +76,7 @@ export { alignment } from "./pictures/alignment.ts";
 export { attentionGrid } from "./pictures/attention-grid.ts";
 export { attentionMap } from "./pictures/attention-map.ts";
 export { attentionText } from "./pictures/attention-text.ts";
+export { comparison } from "./pictures/comparison.ts";
 export { headStatistics } from "./pictures/head-statistics.ts";
 export { interactiveHtml } from "./pictures/interactive-html.ts";
 export { layerNormGeometry } from "./pictures/layer-norm-geometry.ts";

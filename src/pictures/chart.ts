@@ -1,4 +1,5 @@
-import { element, group, paint, text } from "./svg.ts";
+import { cellsOf } from "./label.ts";
+import { element, group, paint, seriesFill, text, textWidth } from "./svg.ts";
 
 /** One side of a chart: where its values stand, and which of them are written. */
 export interface Axis {
@@ -44,4 +45,18 @@ export function axes({ x, y, width, height }: Area, across: Axis, up: Axis): str
     text(across.label, { x: x + width, y: y + height + 30, size: 11, paint: "soft", anchor: "end" }),
     text(up.label, { x, y: y - 12, size: 11, paint: "soft" }),
   );
+}
+
+/** The names of the series below a chart, each with its colour, and where they end. */
+export function legend({ x: from, y, height }: Area, labels: readonly string[]): { readonly drawn: string; readonly end: number } {
+  let end = from;
+  const drawn = labels.map((label, i) => {
+    const x = end;
+    end += 30 + textWidth(cellsOf(label), 11);
+    return (
+      element("rect", { x, y: y + height + 46, width: 12, height: 3, ...seriesFill(i) }) +
+      text(label, { x: x + 17, y: y + height + 48, size: 11 })
+    );
+  });
+  return { drawn: drawn.join("\n"), end };
 }

@@ -1,9 +1,9 @@
-import { type Area, type Axis, axes, linear } from "./chart.ts";
+import { type Area, type Axis, axes, legend, linear } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
-import { cellsOf, prose } from "./label.ts";
+import { prose } from "./label.ts";
 import { figure, rounded } from "./number.ts";
 import { least, middlePart, most, type Point, range, runningMean, thinned } from "./points.ts";
-import { element, group, heading, headingWidth, hover, seriesFill, seriesStroke, sheet, text, textWidth } from "./svg.ts";
+import { element, group, heading, headingWidth, hover, seriesFill, seriesStroke, sheet } from "./svg.ts";
 import { linearTicks } from "./ticks.ts";
 
 export interface LossSeries {
@@ -60,21 +60,16 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
           ...seriesStroke(index),
         });
 
-  let nameX = area.x;
-  const names = curves.map(({ name, strong }, i) => {
-    const short = prose(name, 24);
-    const last = strong.at(-1);
-    const label = last === undefined ? short : `${short} ${last.loss.toFixed(3)}`;
-    const x = nameX;
-    nameX += 30 + textWidth(cellsOf(label), 11);
-    return (
-      element("rect", { x, y: area.y + area.height + 46, width: 12, height: 3, ...seriesFill(i) }) +
-      text(label, { x: x + 17, y: area.y + area.height + 48, size: 11 })
-    );
-  });
+  const names = legend(
+    area,
+    curves.map(({ name, strong }) => {
+      const last = strong.at(-1);
+      return last === undefined ? prose(name, 24) : `${prose(name, 24)} ${last.loss.toFixed(3)}`;
+    }),
+  );
   return sheet(
     {
-      width: Math.max(area.x + area.width + 28, headingWidth(title), nameX),
+      width: Math.max(area.x + area.width + 28, headingWidth(title), names.end),
       height: area.y + area.height + 66,
       title: `${title}: ${series.map(({ name }) => name).join(", ")}`,
     },
@@ -95,7 +90,7 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
         .map(({ step }) => cross(across.at(step), i, `${name}, step ${step}: the loss is not a finite number`))
         .join(""),
     ),
-    ...names,
+    names.drawn,
   );
 }
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { writeDurably } from "../training/disk.ts";
+import { studyPictures } from "./breakdowns.ts";
 import { readIfThere } from "./files.ts";
 import { type Span, spanText } from "./settings.ts";
 import type { Study } from "./study.ts";
@@ -48,10 +49,11 @@ export async function readResults(out: string, { name }: Study, span: Span): Pro
   return found;
 }
 
-/** results.json, and the same for people in table.md. */
+/** results.json, and the same for people: table.md, and pictures beside it. */
 export function writeResults(out: string, study: Study, results: Results): void {
   writeDurably(fileIn(out), `${JSON.stringify(results, null, 2)}\n`);
   writeDurably(`${out}/table.md`, studyTable(study, results));
+  for (const { file, svg } of studyPictures(study, results)) writeDurably(`${out}/${file}`, svg);
 }
 
 function parsed(text: string, file: string): Results {

@@ -12,7 +12,7 @@ import { stepsWithin } from "./speed.ts";
 import type { Row, Study } from "./study.ts";
 
 export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints"> {
-  /** The folder for all of it: a run for each row, results.json and table.md. */
+  /** The folder for all of it: a run for each row, results.json, table.md and pictures. */
   readonly out: string;
   readonly threads?: number;
   /** One row alone, by its name. */

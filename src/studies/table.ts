@@ -1,11 +1,12 @@
-import type { Results, RowResult } from "./results.ts";
+import { breakdowns, type Found, measuredRows, together } from "./breakdowns.ts";
+import type { Results } from "./results.ts";
 import { spanText } from "./settings.ts";
-import type { Row, Study } from "./study.ts";
+import type { Study } from "./study.ts";
 
 // Results as Markdown: one table of figures, one for each breakdown, and what the rows are.
 
 export function studyTable(study: Study, results: Results): string {
-  const found = study.rows.flatMap((row) => (Object.hasOwn(results.rows, row.name) ? [{ row, result: results.rows[row.name] }] : []));
+  const found = measuredRows(study, results);
   const left = study.rows.filter(({ name }) => !Object.hasOwn(results.rows, name));
   const parts = [
     `# ${study.name}`,
@@ -18,11 +19,6 @@ export function studyTable(study: Study, results: Results): string {
     ...(left.length > 0 ? [`Not trained yet: ${left.map(({ name }) => name).join(", ")}`] : []),
   ];
   return `${parts.join("\n\n")}\n`;
-}
-
-interface Found {
-  readonly row: Row;
-  readonly result: RowResult;
 }
 
 /** A machine that others use too can be slower or faster than in the trial. */
@@ -45,19 +41,11 @@ function mainTable(found: readonly Found[]): string {
   return markdown(["", ...figures, ...training], cells);
 }
 
-function breakdownTables(found: readonly Found[]): string[] {
-  return together(found.map(({ result }) => result.breakdowns)).map((title) => {
-    const own = found.filter(({ result }) => Object.hasOwn(result.breakdowns, title));
-    const columns = together(own.map(({ result }) => result.breakdowns[title]));
-    const cells = own.map(({ row, result }) => [row.name, ...columns.map((column) => shown(result.breakdowns[title][column]))]);
+const breakdownTables = (found: readonly Found[]): string[] =>
+  breakdowns(found).map(({ title, columns, series }) => {
+    const cells = series.map(({ name, values }) => [name, ...values.map(shown)]);
     return `${title}:\n\n${markdown(["", ...columns], cells)}`;
   });
-}
-
-/** All names, in the order in which they come first. */
-const together = (records: readonly Readonly<Record<string, unknown>>[]): string[] => [
-  ...new Set(records.flatMap((record) => Object.keys(record))),
-];
 
 /** 0.3017, 23.46, 1,500, 3.1e-7, and a dash for what is not there. */
 export function shown(value: number | undefined): string {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { alignment } from "../../src/pictures/alignment.ts";
 import { attentionGrid } from "../../src/pictures/attention-grid.ts";
 import { attentionMap } from "../../src/pictures/attention-map.ts";
+import { comparison } from "../../src/pictures/comparison.ts";
 import { headStatistics } from "../../src/pictures/head-statistics.ts";
 import { layerNormGeometry } from "../../src/pictures/layer-norm-geometry.ts";
 import { lossCurves } from "../../src/pictures/loss-curves.ts";
@@ -41,6 +42,24 @@ const pictures: Readonly<Record<string, () => string>> = {
       series: [
         { name: "training", points: losses(400, 0.15) },
         { name: "validation", points: losses(8, 0.02).map(({ step, loss }) => ({ step: 50 * step, loss: loss + 0.1 })) },
+      ],
+    }),
+  "comparison.svg": () =>
+    comparison({
+      title: "Word error rate by letters of the word",
+      columns: ["1–4", "5–6", "7–8", "9–10", "11+"],
+      series: [
+        { name: "rnn", values: [0.31, 0.35, 0.42, 0.52, 0.71] },
+        { name: "<rnn> with attention", values: [0.3, 0.33, 0.36, undefined, 0.44] },
+      ],
+    }),
+  "comparison-powers.svg": () =>
+    comparison({
+      title: "Norm of the gradient by distance",
+      columns: ["1", "2", "4", "8", "16", "32"],
+      series: [
+        { name: "rnn", values: [0.5, 0.2, 0.04, 1.5e-3, 3e-6, 1e-11] },
+        { name: "attention", values: [0.1, 0.1, 0.09, 0.08, 0.08, 0.07] },
       ],
     }),
   "layer-norm-geometry.svg": () => layerNormGeometry(geometryPanels()),

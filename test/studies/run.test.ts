@@ -21,7 +21,10 @@ const row = (name: string, rest: Partial<Row> = {}): Row => ({
   tokenizer: "char",
   model: small,
   training: { batch: 4, steps: 30 },
-  measure: async (run) => ({ figures: { width: run.config.model.width }, breakdowns: { Halves: { a: 0.5, b: 0 / 0 } } }),
+  measure: async (run) => ({
+    figures: { width: run.config.model.width },
+    breakdowns: { Halves: { a: 0.5, b: 0 / 0 }, "By thirds, of 3": { one: 0.5, two: 0.25, three: 1 } },
+  }),
   ...rest,
 });
 
@@ -62,6 +65,9 @@ describe("a study", () => {
     expect(tokens).toBe(3 * 4 * 16);
     expect(done.results.rows.first).toMatchObject({ seconds, tokensPerSecond: tokens / seconds });
     const table = readFileSync(join(folder, "whole", "table.md"), "utf8");
+    const picture = readFileSync(join(folder, "whole", "by-thirds-of-3.svg"), "utf8");
+    for (const part of ["first, three: 1", "second, two: 0.25"]) expect(picture).toContain(part);
+    expect(existsSync(join(folder, "whole", "halves.svg"))).toBe(false); // one number is no line
     expect(table).toMatch(/^\| first +\| +16 \|/m);
     expect(table).toContain("Nothing. Trained for 3 steps each.");
     expect(table).toContain("Halves:");
