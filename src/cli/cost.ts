@@ -13,7 +13,7 @@ import { costFacts } from "./cost-facts.ts";
 import { costModel, costModelFlags } from "./cost-model.ts";
 import { report, scalingReport } from "./cost-report.ts";
 import { asFlags } from "./flag-errors.ts";
-import { addFlags, modelFlags, typed } from "./flags.ts";
+import { addFlags, modelFlags, typed, typedNames } from "./flags.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
 import { positive, wholeNumber } from "./values.ts";
@@ -65,9 +65,10 @@ export const costCommand = addFlags(
   modelFlags,
 ).action(async (run: string | undefined, options: Options, command: Command) => {
   const out = checkedOut(options);
-  if (options.scaling) return printScaling(options);
+  if (options.scaling) return printScaling(run, options, command);
   const { config, training, preset } = choose(run, command);
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
+  if (decode !== undefined && config.model === "encoder") throw new ConfigError("--decode: an encoder writes no tokens");
   if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
   const found = await cost(config, { batch, length, sourceLength, decode });
   if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
@@ -92,7 +93,10 @@ function checkedOut({ out, measure, scaling }: Options): string | undefined {
   return out;
 }
 
-async function printScaling({ measure, threads, json }: Options): Promise<void> {
+async function printScaling(run: string | undefined, { measure, threads, json }: Options, command: Command): Promise<void> {
+  const sizes = costFlags.filter((flag) => ["batch", "length", "sourceLength", "decode"].includes(flag.attributeName()));
+  const [own] = run === undefined ? typedNames(command, [...modelFlags, ...costModelFlags, ...sizes]).map((name) => `--${name}`) : [run];
+  if (own !== undefined) throw new ConfigError(`--scaling counts a layer in many sizes of its own, so ${own} has no meaning beside it`);
   const found = { counted: await countedScaling(), ...(measure && { measured: await measuredScaling(threads) }) };
   console.log(json ? JSON.stringify(found) : scalingReport(found));
 }

@@ -11,7 +11,7 @@ import { causalMask, lowest, masked } from "../ops/mask.ts";
 import { concat, slice, split } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
-import { drop } from "./dropout.ts";
+import { drop, dropNoise } from "./dropout.ts";
 import {
   type HeadOptions,
   headSize,
@@ -88,7 +88,7 @@ export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: A
   const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
   const k = p.tap("k", rotate(k0)); // [batch, head, key, size]
   const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", allowed, past };
-  const mixed = p.tap("mixed", isPlain(p, config) ? fused(parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
+  const mixed = p.tap("mixed", isPlain(p, config) ? fused(p, parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
   return config.attention === "free" ? merged : dense(p.at("out"), merged, width, { weight: output });
 });
@@ -127,12 +127,8 @@ function freeParts(p: Scope, x: Tensor, source: Tensor | undefined, { heads }: A
 }
 
 /** Whether one op can do it: a softmax over masked dot products that nobody looks at. */
-const isPlain = (p: Scope, { attention: kind, score, mask, dropout }: AttentionConfig): boolean =>
-  kind !== "linear" &&
-  (score === "scaled" || score === "dot") &&
-  mask !== "after-softmax" &&
-  dropout === 0 &&
-  !p.isTapped("scores", "pattern");
+const isPlain = (p: Scope, { attention: kind, score, mask }: AttentionConfig): boolean =>
+  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax" && !p.isTapped("scores", "pattern");
 
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
 function stepByStep(p: Scope, given: Parts, { score, attention: kind, mask: place, dropout }: AttentionConfig): Tensor {
@@ -167,24 +163,27 @@ function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
 }
 
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
-function fused({ q, k, v, bias, causal, allowed, past }: Parts, { score }: AttentionConfig): Tensor {
+function fused(p: Scope, { q, k, v, bias, causal, allowed, past }: Parts, { score, dropout: rate }: AttentionConfig): Tensor {
   const scale = score === "scaled" ? (q.shape[3].value as number) ** -0.5 : 1;
   if (past) return attendPast(q, past, { k, v }, { scale, bias: additive(past.allowed, bias, q) as Tensor });
+  const noise = dropNoise(p.at("pattern"), [...q.shape.slice(0, 3), k.shape[2]], rate);
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;
   const [blocks, keys, values] = [q, k, v].map((x) => split(x, 2, count));
   const mixed = blocks.map((block, i) => {
     const seen = (all: readonly Tensor[]) => (count === 1 ? all[0] : concat(all.slice(0, i + 1), 2));
     const own = { q: block, k: seen(keys), v: seen(values), causal, allowed };
-    const rows = bias && count > 1 ? blockOf(bias, block.shape[2], i) : bias;
-    return attend(own.q, own.k, own.v, { scale, bias: additive(maskOf(own), rows, q) }).mixed;
+    const rows = (x: Tensor | undefined) => (x && count > 1 ? blockOf(x, block.shape[2], i) : x);
+    const dropped = rows(noise);
+    const options = { scale, bias: additive(maskOf(own), rows(bias), q), ...(dropped && { dropout: { noise: dropped, rate } }) };
+    return attend(own.q, own.k, own.v, options).mixed;
   });
   return count === 1 ? mixed[0] : concat(mixed, 2);
 }
 
-/** The rows of a bias [head, query, key] for one block of queries, and the keys up to its end. */
-function blockOf(bias: Tensor, size: Dim, index: number): Tensor {
-  const end = size.times(index + 1);
-  return slice(slice(bias, 1, size.times(index), end), 2, 0, end);
+/** The rows of [… query, key] for one block of queries, and the keys up to its end. */
+function blockOf(x: Tensor, size: Dim, index: number): Tensor {
+  const [end, axis] = [size.times(index + 1), x.shape.length - 2];
+  return slice(slice(x, axis, size.times(index), end), axis + 1, 0, end);
 }
 
 /** A mask and a bias as one tensor that is added to the scores. */

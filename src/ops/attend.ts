@@ -2,11 +2,12 @@ import { bytesPerElement } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { Dim, product } from "../graph/dim.ts";
 import type { Value } from "../graph/emitter.ts";
-import { defineOp } from "../graph/op.ts";
+import { type Attributes, defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType, sub, wantFloat } from "./arithmetic.ts";
-import { real } from "./example.ts";
+import { dropoutCost, dropoutOf, dropThreshold, lowerDropout } from "./dropout.ts";
+import { bytes, real } from "./example.ts";
 import { lowerProduct, matmul } from "./products.ts";
 import { sum, sumTo } from "./sum.ts";
 
@@ -30,60 +31,103 @@ function patternShape([q, k, v, bias]: readonly TensorType[]): TensorType["shape
   return shape;
 }
 
-const attendOp = defineOp<{ scale: number }>("attend", {
-  type(inputs) {
-    wantFloat(...inputs);
-    for (const x of inputs) sameDType([inputs[0], x]);
-    const shape = patternShape(inputs);
-    const [q, , v] = inputs;
+/** `threshold` is that of dropout: where it is above 0, the last input is its noise, a byte for each weight of the pattern. */
+interface AttendAttributes extends Attributes {
+  readonly scale: number;
+  readonly threshold: number;
+}
+
+/** Inputs by their names; the bias and the noise may be left out. */
+function named<T>(inputs: readonly T[], { threshold }: AttendAttributes): { q: T; k: T; v: T; bias?: T; noise?: T } {
+  const [q, k, v, ...rest] = inputs;
+  const noise = threshold > 0 ? rest.pop() : undefined;
+  return { q, k, v, bias: rest[0], noise };
+}
+
+const attendOp = defineOp<AttendAttributes>("attend", {
+  type(inputs, attributes) {
+    const { q, k, v, bias, noise } = named(inputs, attributes);
+    const floats = bias ? [q, k, v, bias] : [q, k, v];
+    wantFloat(...floats);
+    for (const x of floats) sameDType([q, x]);
+    const shape = patternShape(floats);
+    if (noise && !(noise.dtype === "uint8" && sameShape(noise.shape, shape)))
+      throw new GraphError(
+        `the noise is a random byte for each weight of the pattern ${showShape(shape)}, not ${noise.dtype}${showShape(noise.shape)}`,
+      );
     return [tensorType(q.dtype, [...shape.slice(0, -1), v.shape[v.shape.length - 1]]), tensorType(q.dtype, shape)];
   },
   saved: 1,
-  // dS = P ∘ (dO Vᵀ − rowsum(dO ∘ O)): the row sum of dP ∘ P, taken where it is smaller
-  vjp({ g, inputs: [q, k, v, bias], outputs: [o, pattern], attributes: { scale } }) {
+  // dS = P ∘ (dO Vᵀ − rowsum(dO ∘ O)): the row sum of dP ∘ P, taken where it is smaller. What is dropped from P is dropped from dO Vᵀ too.
+  vjp({ g, inputs, outputs: [o, pattern], attributes }) {
+    const { q, k, v, bias, noise } = named(inputs, attributes);
+    const { scale, threshold } = attributes;
+    const dropped = (x: Tensor) => (noise ? dropoutOf(x, noise, threshold) : x);
     const along = sum(mul(g, o), { axis: -1, keep: true });
-    const ds = mul(pattern, sub(matmul(g, v, { transposeB: true }), along));
-    return [
-      matmul(ds, k, { scale }),
-      matmul(ds, q, { transposeA: true, scale }),
-      matmul(pattern, g, { transposeA: true }),
-      bias && sumTo(ds, bias.shape),
-    ];
+    const ds = mul(pattern, sub(dropped(matmul(g, v, { transposeB: true })), along));
+    const own = [matmul(ds, k, { scale }), matmul(ds, q, { transposeA: true, scale }), matmul(dropped(pattern), g, { transposeA: true })];
+    return [...own, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
   },
-  onnx(e, [q, k, v, bias], { inputs: [{ dtype }], attributes: { scale } }) {
-    const scores = lowerProduct(e, q, k, dtype, { transposeA: false, transposeB: true, scale });
+  onnx(e, inputs, { inputs: [{ dtype }], attributes }) {
+    const { q, k, v, bias, noise } = named(inputs, attributes);
+    const scores = lowerProduct(e, q, k, dtype, { transposeA: false, transposeB: true, scale: attributes.scale });
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
-    return [e.node("MatMul", [pattern, v]), pattern];
+    const kept = noise === undefined ? pattern : lowerDropout(e, pattern, noise, dtype, attributes.threshold);
+    return [e.node("MatMul", [kept, v]), pattern];
   },
-  cost: ([q, k, v, bias], [mixed, pattern]) => ({
-    flops: size(pattern)
-      .times(2)
-      .times(q.shape[q.shape.length - 1].plus(v.shape[v.shape.length - 1]))
-      .plus(size(pattern).times(bias ? 6 : 5)),
-    // Scores are written, softmax reads and writes, the mix reads; adding a bias reads and writes once more.
-    bytes: [q, k, v, bias, mixed].reduce((total, x) => (x ? total.plus(byteSize(x)) : total), byteSize(pattern).times(bias ? 6 : 4)),
-  }),
+  cost: (inputs, [mixed, pattern], attributes) => {
+    const { q, k, v, bias, noise } = named(inputs, attributes);
+    const drop = noise ? dropoutCost(pattern, noise) : { flops: Dim.of(0), bytes: Dim.of(0) };
+    return {
+      flops: size(pattern)
+        .times(2)
+        .times(q.shape[q.shape.length - 1].plus(v.shape[v.shape.length - 1]))
+        .plus(size(pattern).times(bias ? 6 : 5))
+        .plus(drop.flops),
+      // Scores are written, softmax reads and writes, the mix reads; adding a bias reads and writes once more.
+      bytes: [q, k, v, bias, mixed].reduce(
+        (total, x) => (x ? total.plus(byteSize(x)) : total),
+        byteSize(pattern)
+          .times(bias ? 6 : 4)
+          .plus(drop.bytes),
+      ),
+    };
+  },
   examples: (f) => [
-    { inputs: [real(f, "a", "q", "d"), real(f, "a", "k", "d"), real(f, "a", "k", "v")], attributes: { scale: 0.5 }, nonEmpty: ["k", "d"] },
+    {
+      inputs: [real(f, "a", "q", "d"), real(f, "a", "k", "d"), real(f, "a", "k", "v")],
+      attributes: { scale: 0.5, threshold: 0 },
+      nonEmpty: ["k", "d"],
+    },
     {
       inputs: [real(f, "a", "b", "q", 2), real(f, "a", "b", "k", 2), real(f, "a", "b", "k", 3), real(f, "q", "k")],
-      attributes: { scale: 0.3 },
+      attributes: { scale: 0.3, threshold: 0 },
+      nonEmpty: ["k"],
+    },
+    {
+      inputs: [real(f, "a", "q", 2), real(f, "a", "k", 2), real(f, "a", "k", 3), real(f, "q", "k"), bytes("a", "q", "k")],
+      attributes: { scale: 0.3, threshold: 77 },
       nonEmpty: ["k"],
     },
   ],
 });
 
+export interface AttendOptions {
+  readonly scale: number;
+  /** Added to the scores (masks, distances); it broadcasts. */
+  readonly bias?: Tensor;
+  /** Weights of the pattern that are dropped before the values are mixed. */
+  readonly dropout?: { readonly noise: Tensor; readonly rate: number };
+}
+
 /**
- * softmax(scale · q kᵀ + bias) v, and the pattern. The bias (masks, distances) is added to the scores; it broadcasts. The
- * pattern is there to be looked at: no gradient passes through it. To change it, compose the parts instead.
+ * softmax(scale · q kᵀ + bias) v, and the pattern, as it was before anything was dropped. The pattern is there to be looked at: no
+ * gradient passes through it. To change it, compose the parts instead.
  */
-export function attend(
-  q: Tensor,
-  k: Tensor,
-  v: Tensor,
-  { scale, bias }: { scale: number; bias?: Tensor },
-): { mixed: Tensor; pattern: Tensor } {
-  const [mixed, pattern] = attendOp.apply(bias ? [q, k, v, bias] : [q, k, v], { scale });
+export function attend(q: Tensor, k: Tensor, v: Tensor, { scale, bias, dropout }: AttendOptions): { mixed: Tensor; pattern: Tensor } {
+  const threshold = dropThreshold(dropout?.rate ?? 0);
+  const inputs = [q, k, v, ...(bias ? [bias] : []), ...(dropout && threshold > 0 ? [dropout.noise] : [])];
+  const [mixed, pattern] = attendOp.apply(inputs, { scale, threshold });
   return { mixed, pattern };
 }
 

@@ -1,7 +1,9 @@
+import type { DType } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { byteSize, sameShape, showShape, size } from "../graph/type.ts";
+import { byteSize, sameShape, showShape, size, type TensorType } from "../graph/type.ts";
 import { bytes, real } from "./example.ts";
 
 const dropoutOp = defineOp<{ threshold: number }>("dropout", {
@@ -13,26 +15,36 @@ const dropoutOp = defineOp<{ threshold: number }>("dropout", {
   },
   rowwise: { inputs: 2, when: "fed by rows" },
   vjp: ({ g, inputs: [, noise], attributes }) => [dropoutOf(g, noise, attributes.threshold), undefined],
-  onnx(e, [x, noise], { inputs: [{ dtype }], attributes: { threshold } }) {
-    const kept = e.node("Cast", [e.node("GreaterOrEqual", [noise, e.scalar("uint8", threshold)])], { to: e.typeNumber(dtype) });
-    const scaled = e.node("Mul", [kept, e.scalar(dtype, 256 / (256 - threshold))]);
-    return e.node("Mul", [x, scaled]);
-  },
-  cost: ([x, noise]) => ({
-    flops: size(x).times(3),
-    bytes: byteSize(x).times(6).plus(byteSize(noise).times(3)), // compare, cast, scale, multiply: a pass each
-  }),
+  onnx: (e, [x, noise], { inputs: [{ dtype }], attributes: { threshold } }) => lowerDropout(e, x, noise, dtype, threshold),
+  cost: ([x, noise]) => dropoutCost(x, noise),
   examples: (f) => [{ inputs: [real(f, "a", "b"), bytes("a", "b")], attributes: { threshold: 77 } }],
 });
 
-const dropoutOf = (x: Tensor, noise: Tensor, threshold: number): Tensor => dropoutOp.one([x, noise], { threshold });
+/** Compare, cast, scale, multiply; what is dropped twice, there and on the way back, is compared once. */
+export function lowerDropout(e: Emitter, x: Value, noise: Value, dtype: DType, threshold: number): Value {
+  const kept = e.node("Cast", [e.node("GreaterOrEqual", [noise, e.scalar("uint8", threshold)])], { to: e.typeNumber(dtype) });
+  return e.node("Mul", [x, e.node("Mul", [kept, e.scalar(dtype, 256 / (256 - threshold))])]);
+}
+
+/** A pass for each of the four. */
+export const dropoutCost = (x: TensorType, noise: TensorType) => ({
+  flops: size(x).times(3),
+  bytes: byteSize(x).times(6).plus(byteSize(noise).times(3)),
+});
+
+export const dropoutOf = (x: Tensor, noise: Tensor, threshold: number): Tensor => dropoutOp.one([x, noise], { threshold });
+
+/** Of 256 bytes, so many are dropped. */
+export function dropThreshold(rate: number): number {
+  if (!(rate >= 0 && rate < 1)) throw new GraphError(`dropout: the rate is a share from 0 to below 1, not ${rate}`);
+  return Math.min(255, Math.round(rate * 256));
+}
 
 /**
  * Zeros a share of the elements and scales the rest so that the mean stays. The randomness is fed: one byte for each element,
  * so the share is a multiple of 1/256 (the nearest; the scale matches it exactly).
  */
 export function dropout(x: Tensor, noise: Tensor, rate: number): Tensor {
-  if (!(rate >= 0 && rate < 1)) throw new GraphError(`dropout: the rate is a share from 0 to below 1, not ${rate}`);
-  const threshold = Math.min(255, Math.round(rate * 256));
+  const threshold = dropThreshold(rate);
   return threshold === 0 ? x : dropoutOf(x, noise, threshold);
 }

@@ -77,6 +77,9 @@ describe("qkv cost", () => {
     ["a model that cannot be run here", "--preset gpt3-175b --measure", 1, "this model is too big to train here"],
     ["a picture of nothing measured", "--out a.svg", 2, "give --measure too"],
     ["a picture of another kind", "--measure --out a.pdf", 2, "a roofline is a .svg or a .png"],
+    ["a token of a model that writes none", "--model encoder --decode 5", 2, "--decode: an encoder writes no tokens"],
+    ["a model beside --scaling", "--scaling --width 64", 2, "so --width has no meaning beside it"],
+    ["a run beside --scaling", "runs/mine --scaling", 2, "so runs/mine has no meaning beside it"],
     ["a run that is not there", "nowhere", 1, "nowhere"],
   ])("refuses %s", async (_, args, code, sentence) => {
     expectRefusal(await place.qkv("cost", ...args.split(" ")), code, sentence);

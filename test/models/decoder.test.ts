@@ -90,43 +90,51 @@ describe("a loss", () => {
 });
 
 describe("attention in query blocks", () => {
-  const withPositions = (positions: "none" | "alibi" | "relative" | "rotary", width: number) =>
+  const withPositions = (positions: "none" | "alibi" | "relative" | "rotary", width: number, dropout = 0) =>
     tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
-      const config = decoderConfig({ heads: 2, width, vocab: 7, positions });
+      const config = decoderConfig({ heads: 2, width, vocab: 7, positions, dropout });
       const y = attention(p.at("attention"), embedding(p.param("table", [7, width]), ids), config, { causal: true });
       return { y, loss: mean(square(y)) };
     });
 
   it.each([
-    ["none", 256],
-    ["none", 512],
-    ["alibi", 256],
-    ["relative", 512],
-    ["rotary", 256],
-  ] as const)("equals the steps in the open, outputs and gradients: %s positions, %i long", async (positions, length) => {
-    const fn = withPositions(positions, 8);
-    const weights = initialise(parametersOf(fn), chance(3));
-    for (const [i] of weights.data.entries()) weights.data[i] *= 2; // scores that matter
-    const ids = tokens([2, length], 3);
-    const [a, b] = [new ParameterBuffer(weights.layout), new ParameterBuffer(weights.layout)];
-    const blocks = compile(fn, { gradientOf: "loss" });
-    const names = graphNodes(await blocks.graph({ batch: 2, time: length })).map(({ op }) => op.name);
-    expect(names.filter((name) => name === "attend").length).toBe(length / 128); // there are blocks
-    const found = await blocks.run({ ids }, { weights, gradients: a });
-    const open = await compile(fn, { gradientOf: "loss", taps: ["attention/pattern"] }).run({ ids }, { weights, gradients: b });
-    expect(open["attention/pattern"].shape).toEqual([2, 2, length, length]);
-    expect(gradientGap(found.y.data as Float32Array, open.y.data as Float32Array)).toBeLessThan(1e-5);
-    expect(gradientGap(a.data, b.data)).toBeLessThan(1e-5);
-  });
+    ["none", 256, 0],
+    ["none", 512, 0],
+    ["alibi", 256, 0],
+    ["relative", 512, 0],
+    ["rotary", 256, 0],
+    ["none", 128, 0.3],
+    ["relative", 256, 0.3],
+    ["rotary", 512, 0.6],
+  ] as const)(
+    "equals the steps in the open, outputs and gradients: %s positions, %i long, dropout %d",
+    async (positions, length, dropout) => {
+      const fn = withPositions(positions, 8, dropout);
+      const weights = initialise(parametersOf(fn), chance(3));
+      for (const [i] of weights.data.entries()) weights.data[i] *= 2; // scores that matter
+      const ids = tokens([2, length], 3);
+      const [a, b] = [new ParameterBuffer(weights.layout), new ParameterBuffer(weights.layout)];
+      const blocks = compile(fn, { gradientOf: "loss" });
+      const names = graphNodes(await blocks.graph({ batch: 2, time: length })).map(({ op }) => op.name);
+      expect(names.filter((name) => name === "attend").length).toBe(length / 128); // there are blocks
+      const found = await blocks.run({ ids }, { weights, gradients: a, chance: chance(4) });
+      const steps = compile(fn, { gradientOf: "loss", taps: ["attention/pattern"] });
+      const open = await steps.run({ ids }, { weights, gradients: b, chance: chance(4) });
+      expect(open["attention/pattern"].shape).toEqual([2, 2, length, length]);
+      expect(gradientGap(found.y.data as Float32Array, open.y.data as Float32Array)).toBeLessThan(1e-5);
+      expect(gradientGap(a.data, b.data)).toBeLessThan(1e-5);
+    },
+  );
 
-  it("has gradients that agree with finite differences in float64", async () => {
-    const small = withPositions("relative", 4);
+  it.each([0, 0.4])("has gradients that agree with finite differences in float64, with dropout %d", async (dropout) => {
+    const small = withPositions("relative", 4, dropout);
     const options = { float: "float64" as const };
     const weights = initialise(parametersOf(small, options), chance(3));
     const step = compile(small, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
     const gradients = new ParameterBuffer(weights.layout);
     const ids = tokens([1, 256], 3); // two blocks
-    const value = async (_: readonly HostArray[]) => Number((await step.run({ ids }, { weights, gradients })).loss.data[0]);
+    const value = async (_: readonly HostArray[]) =>
+      Number((await step.run({ ids }, { weights, gradients, chance: chance(4) })).loss.data[0]);
     await value([]);
     const exact = gradients.data.slice();
     const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
