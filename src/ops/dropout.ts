@@ -20,7 +20,7 @@ const dropoutOp = defineOp<{ threshold: number }>("dropout", {
   examples: (f) => [{ inputs: [real(f, "a", "b"), bytes("a", "b")], attributes: { threshold: 77 } }],
 });
 
-/** Compare, cast, scale, multiply; what is dropped twice, there and on the way back, is compared once. */
+/** Compare, cast, scale, multiply. */
 export function lowerDropout(e: Emitter, x: Value, noise: Value, dtype: DType, threshold: number): Value {
   const kept = e.node("Cast", [e.node("GreaterOrEqual", [noise, e.scalar("uint8", threshold)])], { to: e.typeNumber(dtype) });
   return e.node("Mul", [x, e.node("Mul", [kept, e.scalar(dtype, 256 / (256 - threshold))])]);

@@ -1,5 +1,5 @@
 import { cellsOf } from "./label.ts";
-import { element, group, paint, seriesFill, text, textWidth } from "./svg.ts";
+import { element, group, heading, headingWidth, paint, seriesFill, sheet, text, textWidth } from "./svg.ts";
 
 /** One side of a chart: where its values stand, and which of them are written. */
 export interface Axis {
@@ -47,8 +47,36 @@ export function axes({ x, y, width, height }: Area, across: Axis, up: Axis): str
   );
 }
 
+export interface Chart {
+  readonly area: Area;
+  readonly title: string;
+  readonly across: Axis;
+  readonly up: Axis;
+  /** What is drawn, for those who cannot see it; and what stands below the chart, each with its colour. */
+  readonly series: readonly { readonly name: string; readonly label: string }[];
+}
+
+/** A whole picture: a title, axes, what is drawn in between, and the names of the series. */
+export function chart({ area, title, across, up, series }: Chart, ...drawn: readonly string[]): string {
+  const names = legend(
+    area,
+    series.map(({ label }) => label),
+  );
+  return sheet(
+    {
+      width: Math.max(area.x + area.width + 28, headingWidth(title), names.end),
+      height: area.y + area.height + 66,
+      title: `${title}: ${series.map(({ name }) => name).join(", ")}`,
+    },
+    heading(title),
+    axes(area, across, up),
+    ...drawn,
+    names.drawn,
+  );
+}
+
 /** The names of the series below a chart, each with its colour, and where they end. */
-export function legend({ x: from, y, height }: Area, labels: readonly string[]): { readonly drawn: string; readonly end: number } {
+function legend({ x: from, y, height }: Area, labels: readonly string[]): { readonly drawn: string; readonly end: number } {
   let end = from;
   const drawn = labels.map((label, i) => {
     const x = end;

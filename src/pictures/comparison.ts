@@ -1,9 +1,9 @@
-import { type Area, type Axis, axes, legend, linear, logarithmic } from "./chart.ts";
+import { type Area, type Axis, chart, linear, logarithmic } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose } from "./label.ts";
 import { figure, rounded } from "./number.ts";
 import { least, most } from "./points.ts";
-import { element, group, heading, headingWidth, hover, seriesFill, seriesStroke, sheet } from "./svg.ts";
+import { element, group, hover, seriesFill, seriesStroke } from "./svg.ts";
 import { linearTicks, logTicks } from "./ticks.ts";
 
 export interface ComparedSeries {
@@ -40,18 +40,8 @@ export function comparison({ title, columns, series }: Comparison): string {
     format: (i) => prose(columns[i], 12),
   };
   const up = upwards(values);
-  const names = legend(
-    area,
-    series.map(({ name }) => prose(name, 24)),
-  );
-  return sheet(
-    {
-      width: Math.max(area.x + area.width + 28, headingWidth(title), names.end),
-      height: area.y + area.height + 66,
-      title: `${title}: ${series.map(({ name }) => name).join(", ")}`,
-    },
-    heading(title),
-    axes(area, across, up),
+  return chart(
+    { area, title, across, up, series: series.map(({ name }) => ({ name, label: prose(name, 24) })) },
     ...series.map(({ name, values: own }, i) => {
       const points = own.flatMap((value, column) => (value === undefined ? [] : [{ column, value }]));
       const places = points.map(({ column, value }) => `${rounded(across.at(column))} ${rounded(up.at(value))}`);
@@ -68,7 +58,6 @@ export function comparison({ title, columns, series }: Comparison): string {
         ),
       );
     }),
-    names.drawn,
   );
 }
 

@@ -1,9 +1,9 @@
-import { type Area, type Axis, axes, legend, linear } from "./chart.ts";
+import { type Area, type Axis, chart, linear } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose } from "./label.ts";
 import { figure, rounded } from "./number.ts";
 import { least, middlePart, most, type Point, range, runningMean, thinned } from "./points.ts";
-import { element, group, heading, headingWidth, hover, seriesFill, seriesStroke, sheet } from "./svg.ts";
+import { element, group, hover, seriesFill, seriesStroke } from "./svg.ts";
 import { linearTicks } from "./ticks.ts";
 
 export interface LossSeries {
@@ -60,21 +60,12 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
           ...seriesStroke(index),
         });
 
-  const names = legend(
-    area,
-    curves.map(({ name, strong }) => {
-      const last = strong.at(-1);
-      return last === undefined ? prose(name, 24) : `${prose(name, 24)} ${last.loss.toFixed(3)}`;
-    }),
-  );
-  return sheet(
-    {
-      width: Math.max(area.x + area.width + 28, headingWidth(title), names.end),
-      height: area.y + area.height + 66,
-      title: `${title}: ${series.map(({ name }) => name).join(", ")}`,
-    },
-    heading(title),
-    axes(area, across, up),
+  const named = curves.map(({ name, strong }) => {
+    const last = strong.at(-1);
+    return { name, label: last === undefined ? prose(name, 24) : `${prose(name, 24)} ${last.loss.toFixed(3)}` };
+  });
+  return chart(
+    { area, title, across, up, series: named },
     ...curves.map(({ raw, noisy }, i) => (noisy ? line(thinned(raw), i, { width: 1, opacity: 0.35 }) : "")),
     ...curves.map(({ name, strong }, i) =>
       group(
@@ -90,7 +81,6 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
         .map(({ step }) => cross(across.at(step), i, `${name}, step ${step}: the loss is not a finite number`))
         .join(""),
     ),
-    names.drawn,
   );
 }
 
