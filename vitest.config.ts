@@ -1,5 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { include: ["test/**/*.test.ts"], testTimeout: 240_000, hookTimeout: 240_000, pool: "forks", maxWorkers: 2 },
+  test: {
+    include: ["test/**/*.test.ts"],
+    setupFiles: ["test/setup.ts"],
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
+    pool: "forks",
+    maxWorkers: 2,
+  },
 });

@@ -72,7 +72,8 @@ interface Memory {
 function answered(p: Scope, table: Tensor, outputs: Tensor, { states, lengths }: Memory, config: RnnConfig): Tensor {
   if (!config.attention) return scoresOver(p, outputs, table, config);
   const context = mixed(p.at("attention"), outputs, states, keyMask(realPositions(lengths, states)), config);
-  return scoresOver(p, tanh(joined(p.at("join"), outputs, context, config.width)), table, config);
+  // No tanh over the two: it saturates while the model learns which words are frequent, and hundreds of steps go by until it moves again.
+  return scoresOver(p, joined(p.at("join"), outputs, context, config.width), table, config);
 }
 
 /** Names for the states of all layers, as inputs and outputs of a function. */
