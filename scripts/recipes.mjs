@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const file = join(root, "docs/results/recipes.json");
-const qkv = (...args) => JSON.parse(execFileSync(process.execPath, [join(root, "dist/cli/main.js"), ...args, "--json"], { encoding: "utf8" }));
+const qkv = (...args) =>
+  JSON.parse(execFileSync(process.execPath, [join(root, "dist/cli/main.js"), ...args, "--json"], { encoding: "utf8" }));
 
 const [setting, ...chosen] = process.argv.slice(2);
 if (setting !== "quick" && setting !== "full") throw new Error("say quick or full, and which recipes (all, if none is named)");

@@ -56,7 +56,10 @@ describe.each(recipes)("docs/results/recipes.json: $name", ({ name, settings }) 
   it.each(["quick", "full"])("has the %s setting as it is, and the page shows what it reached", (setting) => {
     const { steps, seconds, figures } = measured[setting];
     expect(steps).toBe(settings(setting === "full").training?.steps);
-    const row = new RegExp(`^\\| ${name} .*$`, "m").exec(page)?.[0].split("|").map((cell) => cell.trim());
+    const row = new RegExp(`^\\| ${name} .*$`, "m")
+      .exec(page)?.[0]
+      .split("|")
+      .map((cell) => cell.trim());
     expect(row).toContain(written(figures, name));
     expect(row).toContain(seconds.toLocaleString("en"));
   });

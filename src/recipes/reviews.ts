@@ -28,7 +28,7 @@ function parsed(text: string): z.output<typeof reviewList> {
 export const reviews: Recipe = {
   name: "reviews",
   teaches:
-    "an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; --layers 0 --norm none --positions none --lr 1e-2 is the mean of the embeddings alone",
+    "an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; --layers 0 --positions none --lr 1e-2 is the mean of the embeddings alone",
   result:
     "accuracy 0.874 on 24,856 reviews in the quick setting, and 0.875 for the mean of the embeddings in a tenth of the time; the full setting is not measured yet",
   task: "classify",
@@ -39,9 +39,8 @@ export const reviews: Recipe = {
   settings: (full) => ({
     tokenizer: "word",
     vocab: full ? 20_000 : 10_000,
-    model: full
-      ? { layers: 1, heads: 2, width: 64, context: 400, dropout: 0.1, pool: "mean" }
-      : { layers: 1, heads: 2, width: 64, context: 256, dropout: 0, pool: "mean" },
+    // A norm would make all words equally long before the mean is taken, and so equally important.
+    model: { layers: 1, heads: 2, width: 64, context: full ? 512 : 256, norm: "none", dropout: full ? 0.5 : 0.3, pool: "mean" },
     training: { batch: 32, steps: full ? 2000 : 800, lr: 2e-3 },
   }),
 };

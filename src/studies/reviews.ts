@@ -18,7 +18,7 @@ export const reviews: Study = {
   rows: [
     reader("encoder", "the long setting of the recipe"),
     reader("mean", "the mean of the words' vectors, classified: no attention, no order", {
-      model: { layers: 0, norm: "none", positions: "none" },
+      model: { layers: 0, positions: "none" },
       training: { lr: 1e-2 }, // a table alone learns best with a higher rate
     }),
   ],
