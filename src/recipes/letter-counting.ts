@@ -3,7 +3,7 @@ import type { Tagged } from "../text/examples.ts";
 import type { Recipe } from "./recipe.ts";
 
 const letters = "abcdefghijklmnopqrstuvwxyz ";
-const length = 20;
+export const length = 20;
 
 /** Strings of a few letters, so that many come again, with 0, 1 or 2 (or more) for how often each was there before. */
 function strings(count: number, purpose: string): Tagged[] {

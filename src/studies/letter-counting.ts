@@ -1,22 +1,29 @@
 import { DataError } from "../base/errors.ts";
 import type { Trained } from "../library/trained.ts";
-import { letterCounting as recipe } from "../recipes/letter-counting.ts";
+import { length, letterCounting as recipe } from "../recipes/letter-counting.ts";
 import type { Pair, Tagged } from "../text/examples.ts";
 import { answersTo, evaluated } from "./answers.ts";
+import { share } from "./buckets.ts";
 import { jsonLines } from "./json-lines.ts";
+import { accuracies, milestones, stepsToBar } from "./milestones.ts";
 import type { MadeData, Measured, Row, Study } from "./study.ts";
 
 // An encoder sees the whole string at once, so it has no causal mask to leave out. What a mask is for is seen where the counts are written
-// one after the other: the same strings, as the source of an encoder–decoder, with their counts as its target.
+// one after the other: the same strings, as the source of an encoder–decoder, with each letter and its count as the target.
 
 const parts = ["train", "valid", "test"] as const;
 
-/** Strings and their counts: `abcab` → `00011`. */
+const shortest = 4;
+
+/** Strings of many lengths, and each letter again with its count: `abca` → `a0b0c0a1`. With counts alone it takes long to find out whose they are. */
 async function written(): Promise<Readonly<Record<(typeof parts)[number], Pair[]>>> {
   const data = await recipe.data(false);
   if (data.kind !== "examples") throw new DataError("letter counting has examples");
   const [train, valid, test] = parts.map((part) =>
-    (data[part] as Tagged[]).map(({ text, tags }) => ({ source: text, target: tags.join("") })),
+    (data[part] as Tagged[]).map(({ text, tags }, i) => {
+      const source = text.slice(0, shortest + (i % (text.length - shortest + 1)));
+      return { source, target: [...source].map((letter, place) => `${letter}${tags[place]}`).join("") };
+    }),
   );
   return { train, valid, test };
 }
@@ -36,9 +43,16 @@ const asked = 250;
 /** The share of counts that are right, each at its own place, when the model writes them by itself. */
 async function measureWriter(run: Trained): Promise<Measured> {
   const answers = await answersTo(run, (await written()).test.slice(0, asked));
-  const rights = answers.map(({ answer, nearest }) => [...nearest].filter((count, i) => count === answer[i]).length);
-  const all = answers.reduce((total, { nearest }) => total + nearest.length, 0);
-  return { figures: { accuracy: rights.reduce((a, b) => a + b, 0) / all } };
+  const counts = answers.flatMap(({ answer, nearest }) =>
+    [...nearest].flatMap((count, i) => (i % 2 === 1 ? [{ count, written: answer[i] }] : [])),
+  );
+  return { figures: { accuracy: share(counts, ({ count, written }) => count === written) } };
+}
+
+/** What it comes to in the end, and how soon it is there. */
+async function measureTagger(run: Trained): Promise<Measured> {
+  const { figures } = await evaluated({ accuracy: "accuracy" })(run);
+  return { figures: { ...figures, ...stepsToBar(await accuracies(run)) } };
 }
 
 const without = (name: string, what: string, model: Row["model"]): Row => ({
@@ -46,7 +60,8 @@ const without = (name: string, what: string, model: Row["model"]): Row => ({
   what,
   data: recipe.name,
   model,
-  measure: evaluated({ accuracy: "accuracy" }),
+  training: milestones(50),
+  measure: measureTagger,
 });
 
 const writer = (name: string, what: string, mask: string): Row => ({
@@ -54,8 +69,18 @@ const writer = (name: string, what: string, mask: string): Row => ({
   what,
   data: counts,
   tokenizer: "char",
-  model: { model: "encoder-decoder", layers: 2, heads: 2, width: 64, hidden: 128, context: 21, positions: "learned", dropout: 0, mask },
-  training: { batch: 64, steps: 1500, lr: 3e-3, warmup: 50, labelSmoothing: 0 },
+  model: {
+    model: "encoder-decoder",
+    layers: 2,
+    heads: 4,
+    width: 64,
+    hidden: 128,
+    context: 2 * length + 1,
+    positions: "learned",
+    dropout: 0,
+    mask,
+  },
+  training: { batch: 64, steps: 3000, lr: 3e-3, warmup: 100, labelSmoothing: 0 },
   measure: measureWriter,
 });
 

@@ -11,6 +11,9 @@ import { heldOut } from "./answers.ts";
 
 // How soon a model gets there: its checkpoints are measured, one after the other.
 
+/** The share of right answers that counts as having learned it. */
+const bar = 0.99;
+
 /** Training that leaves a checkpoint after every so many steps. */
 export const milestones = (every: number) => ({ saveEvery: every, keep: 10_000 });
 
@@ -20,7 +23,7 @@ export interface Milestone {
 }
 
 /** The accuracy of every checkpoint on the test, up to the first that reaches the bar. */
-export async function accuracies(run: Trained, bar: number): Promise<Milestone[]> {
+export async function accuracies(run: Trained): Promise<Milestone[]> {
   const examples = await heldOut(run);
   const found: Milestone[] = [];
   for (const step of new Checkpoints(paths(run.folder).checkpoints).list()) {
@@ -32,6 +35,12 @@ export async function accuracies(run: Trained, bar: number): Promise<Milestone[]
     if (accuracy >= bar) break;
   }
   return found;
+}
+
+/** The first of the milestones that reaches the bar, as a column of a table; nothing if none does. */
+export function stepsToBar(found: readonly Milestone[]): Record<string, number> {
+  const reached = found.find(({ accuracy }) => accuracy >= bar);
+  return reached ? { [`steps to ${100 * bar} %`]: reached.step } : {};
 }
 
 function weightsAt({ folder, config }: Trained, step: number): ParameterBuffer {
