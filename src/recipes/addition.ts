@@ -28,7 +28,7 @@ export const addition: Recipe = {
   name: "addition",
   teaches:
     "attention carries: the sum of two numbers of up to four digits, written from the last digit on, and each digit looks at its own column and at the one before",
-  result: "exact match 1.0 on 804 held-out sums, and 0.0 on sums of five digits, in the quick setting; the full one is not measured yet",
+  result: "exact match 1.0 on 804 held-out sums, and 0.0 on sums of five digits, quick and full",
   task: "translate",
   data: async () => ({
     kind: "examples",

@@ -37,6 +37,6 @@ export const text27: Recipe = {
     tokenizer: "char",
     // A piece of the test is four windows.
     model: { layers: 4, heads: 4, width: 128, context: pieceLength / 4, dropout: full ? 0.3 : 0.2 },
-    training: { batch: 8, steps: full ? 5000 : 1000 },
+    training: { batch: 8, steps: full ? 3000 : 1000 },
   }),
 };
