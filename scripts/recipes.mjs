@@ -19,7 +19,8 @@ for (const name of names) {
   const began = performance.now();
   const { steps } = qkv("train", "--recipe", name, ...(setting === "full" ? ["--full"] : []), "--out", out, "--overwrite", "--quiet");
   const seconds = Math.round((performance.now() - began) / 1000);
-  const { seconds: _, ...figures } = qkv("eval", out);
+  const { seconds: _, ...measures } = qkv("eval", out);
+  const figures = Object.fromEntries(Object.entries(measures).filter(([, value]) => typeof value === "number"));
   const known = read();
   known[name] = { ...known[name], [setting]: { steps, seconds, figures } };
   mkdirSync(join(root, "docs/results"), { recursive: true });

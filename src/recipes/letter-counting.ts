@@ -30,7 +30,7 @@ export function countsBefore(text: string): string[] {
 export const letterCounting: Recipe = {
   name: "letter-counting",
   teaches: "attention finds equal letters: for every character of a string, how often it was there before (0, 1, 2 or more)",
-  result: "accuracy 1.0 on 1,000 strings that it never saw, in 20 seconds; the study of this name leaves out one part in turn",
+  result: "accuracy 0.99995 on 1,000 strings that it never saw, in 20 seconds; the study of this name leaves out one part in turn",
   task: "tag",
   data: async () => ({
     kind: "examples",

@@ -28,9 +28,9 @@ function parsed(text: string): z.output<typeof reviewList> {
 export const reviews: Recipe = {
   name: "reviews",
   teaches:
-    "an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; --layers 0 --positions none --lr 1e-2 is the mean of the embeddings alone",
+    "an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; --layers 0 --positions none --lr 1e-2 --weight-decay 0.1 is the mean of the embeddings alone",
   result:
-    "accuracy 0.874 on 24,856 reviews in the quick setting, and 0.875 for the mean of the embeddings in a tenth of the time; the full setting is not measured yet",
+    "@@R@@",
   task: "classify",
   async data() {
     const all = labelled(parsed(await readPackageFile(reviewPackage, "reviews.json")));

@@ -14,7 +14,7 @@ export const reviews: Study = {
   name: "reviews",
   teaches:
     "Whether attention is worth its price for film reviews: the encoder beside the mean of the words' vectors, each with as much time.",
-  minutes: 3, // after that both have read all reviews twice or more, and only learn them by heart
+  minutes: 3, // the mean has begun to learn the reviews by heart long before
   rows: [
     reader("encoder", "the long setting of the recipe"),
     reader("mean", "the mean of the words' vectors, classified: no attention, no order", {
