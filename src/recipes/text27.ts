@@ -30,7 +30,7 @@ export function textParts(text: string): Extract<RecipeData, { kind: "made-text"
 export const text27: Recipe = {
   name: "text27",
   teaches: "little text goes a long way when it is not learned by heart: 27 symbols, 100,000 characters of Moby-Dick, and a lot of dropout",
-  result: "perplexity 5.72 over the 20 held-out pieces in the quick setting; the full one is not measured yet",
+  result: "perplexity 5.72 over the 20 held-out pieces in the quick setting (a minute), 5.35 in the full one (four minutes)",
   task: "lm",
   data: async () => textParts(in27(await readFile(bookFile, "utf8"))),
   settings: (full) => ({
