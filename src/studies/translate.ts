@@ -34,7 +34,7 @@ const common: Pick<Row, "data" | "full" | "training" | "measure"> = { data: "tra
 export const translate: Study = {
   name: "translate",
   teaches:
-    "The comparison of the lectures: English verses into German with an RNN that has one vector for the whole verse, the same with attention, and a Transformer, each with as much time. Long verses tell them apart.",
+    "The comparison of the lectures: English verses into German with an RNN that has one vector for the whole verse, the same with attention, and a Transformer, each with as much time.",
   minutes: 10,
   rows: [
     { name: "rnn", what: "a GRU that reads both ways and writes from one vector", model: { ...recurrent, attention: false }, ...common },
