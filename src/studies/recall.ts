@@ -73,8 +73,8 @@ export async function measureRecall(run: Trained): Promise<Measured> {
     figures: { "letters remembered": share(answered, ({ right }) => right) },
     breakdowns: {
       "Letters remembered, by how many positions ago they were": byBucket(groups, (own) => share(own, ({ right }) => right)),
-      "Norm of the gradient by distance, in parts of that at distance 0, before training": relative(before),
-      "The same after training": relative(after),
+      "Norm of the gradient by distance before training (1 at distance 0)": relative(before),
+      "Norm of the gradient by distance after training (1 at distance 0)": relative(after),
     },
   };
 }
