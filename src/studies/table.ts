@@ -21,13 +21,15 @@ export function studyTable(study: Study, results: Results): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** A machine that others use too can be slower or faster than in the trial. */
+/** A trial is short, and a machine that others use too changes its speed. */
 const tolerance = 0.05;
 
 function unequal({ row, result }: Found, { minutes }: Results): string[] {
   if (minutes === undefined || result.failed !== undefined) return [];
   const share = result.seconds / (60 * minutes);
-  return Math.abs(share - 1) > tolerance ? [`${row.name} had ${Math.round(100 * share)} % of its time: the machine's speed changed.`] : [];
+  return Math.abs(share - 1) > tolerance
+    ? [`${row.name} had ${Math.round(100 * share)} % of its time: its trial foretold another speed.`]
+    : [];
 }
 
 function mainTable(found: readonly Found[]): string {
