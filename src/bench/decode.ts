@@ -1,5 +1,6 @@
 import { array, type HostArray } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
+import type { WeightFile } from "../disk/weight-file.ts";
 import { highest } from "../generation/sampling.ts";
 import type { Speaker, Speech } from "../generation/speech.ts";
 import { decoderSpeaker } from "../generation/transformer.ts";
@@ -9,9 +10,8 @@ import { float32 } from "../graph/type.ts";
 import type { DecoderConfig } from "../models/config.ts";
 import { decoderLoss } from "../models/decoder.ts";
 import { linear } from "../ops/products.ts";
-import { baked } from "../runs/baked.ts";
-import type { WeightFile } from "../runs/weight-file.ts";
 import { type CompileOptions, compile, parametersOf } from "../runtime/compile.ts";
+import { baked } from "../trained/baked.ts";
 import { type Contestant, interleave } from "./measure.ts";
 
 export interface Speed {

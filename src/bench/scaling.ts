@@ -1,10 +1,10 @@
 import { array, elementCount, type HostArray } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
+import { byStep, type Scaled, type Scaling, type ScalingStep, scalingHeads, scalingOf, scalingSteps } from "../cost/scaling.ts";
 import { type TensorFunction, tensorFunction } from "../graph/graph.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { float32, type TensorType } from "../graph/type.ts";
-import { byStep, type Scaled, type Scaling, type ScalingStep, scalingHeads, scalingOf, scalingSteps } from "../inspection/cost-scaling.ts";
 import { feedforward } from "../layers/feedforward.ts";
 import { dense } from "../layers/linear.ts";
 import { scoresOf } from "../layers/scores.ts";

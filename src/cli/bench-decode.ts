@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConfigError, EngineError } from "../base/errors.ts";
 import { benchDecode, type DecodeBench, decodeOnce, randomWeights } from "../bench/decode.ts";
+import { writeSynced } from "../disk/files.ts";
+import { weightsIn } from "../disk/weight-file.ts";
 import { type DecoderConfig, decoderConfig } from "../models/config.ts";
 import { decoderLoss } from "../models/decoder.ts";
 import { decoderPresets } from "../models/presets.ts";
-import { weightsIn } from "../runs/weight-file.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import { writeSynced } from "../training/disk.ts";
 import { parametersAsTensors } from "../weights/load.ts";
 import { safetensorsParts } from "../weights/safetensors.ts";
 

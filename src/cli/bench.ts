@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from "commander";
-import { benchTrain, type TrainingBench } from "../bench/train.ts";
+import { benchTrain, type TrainingBench } from "../bench/training-step.ts";
 import { workloads } from "../bench/workloads.ts";
 import { decodeReport, decodeText } from "./bench-decode.ts";
 import { wholeNumber } from "./values.ts";

@@ -1,7 +1,7 @@
-import type { CostMeasure } from "../bench/cost.ts";
-import type { ModelCost } from "../inspection/cost.ts";
-import { lectureNotes, lectureRows } from "../inspection/cost-lecture.ts";
-import { published, type TrainingTotal } from "../inspection/cost-training.ts";
+import type { CostMeasure } from "../bench/measured-cost.ts";
+import type { ModelCost } from "../cost/cost.ts";
+import { lectureNotes, lectureRows } from "../cost/lecture.ts";
+import { published, type TrainingTotal } from "../cost/training.ts";
 
 export interface Extras {
   readonly total?: TrainingTotal;

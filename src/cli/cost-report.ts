@@ -1,7 +1,7 @@
-import type { LayerCost, OperationCost, PartCost, PhaseCost } from "../inspection/cost.ts";
-import type { LectureRow } from "../inspection/cost-lecture.ts";
-import { type PhaseName, phaseNames } from "../inspection/cost-phases.ts";
-import { type Scaling, scalingSteps, theory } from "../inspection/cost-scaling.ts";
+import type { LayerCost, OperationCost, PartCost, PhaseCost } from "../cost/cost.ts";
+import type { LectureRow } from "../cost/lecture.ts";
+import { type PhaseName, phaseNames } from "../cost/phases.ts";
+import { type Scaling, scalingSteps, theory } from "../cost/scaling.ts";
 import type { CostFacts } from "./cost-facts.ts";
 import { measuredSection, totalSection } from "./cost-training-report.ts";
 import { grouped, percent, table, withUnit } from "./table.ts";

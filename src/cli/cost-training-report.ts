@@ -1,6 +1,6 @@
-import type { CostMeasure } from "../bench/cost.ts";
-import { phaseNames } from "../inspection/cost-phases.ts";
-import { type Published, publishedTokens, type TrainingTotal } from "../inspection/cost-training.ts";
+import type { CostMeasure } from "../bench/measured-cost.ts";
+import { phaseNames } from "../cost/phases.ts";
+import { type Published, publishedTokens, type TrainingTotal } from "../cost/training.ts";
 import { grouped, percent, table, withUnit } from "./table.ts";
 
 /** The arithmetic of a whole training: the usual estimate, what it leaves out, and what was published. */

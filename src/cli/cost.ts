@@ -1,10 +1,10 @@
 import { Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
-import { type CostMeasure, measureCost } from "../bench/cost.ts";
+import { type CostMeasure, measureCost } from "../bench/measured-cost.ts";
 import { measuredScaling } from "../bench/scaling.ts";
-import { cost, type ModelCost } from "../inspection/cost.ts";
-import { countedScaling } from "../inspection/cost-scaling.ts";
-import { publishedTokens, trainingTotal } from "../inspection/cost-training.ts";
+import { cost, type ModelCost } from "../cost/cost.ts";
+import { countedScaling } from "../cost/scaling.ts";
+import { publishedTokens, trainingTotal } from "../cost/training.ts";
 import { modelLoss } from "../models/any.ts";
 import { roofline } from "../pictures/roofline.ts";
 import { freeMemory, refuseTooBig } from "../runs/memory.ts";

@@ -1,10 +1,10 @@
 import { Command } from "commander";
 import { ConfigError } from "../base/errors.ts";
+import { cacheFolder } from "../data/cache.ts";
+import { givenData, ownData } from "../data/held-out.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
-import { givenData, ownData } from "../evaluation/held-out.ts";
-import type { Precision } from "../runs/baked.ts";
-import { cacheFolder } from "../runs/cache.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
+import type { Precision } from "../trained/baked.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
 import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 

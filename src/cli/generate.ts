@@ -1,13 +1,13 @@
 import { Command } from "commander";
 import { ConfigError, NonFiniteError, QkvError } from "../base/errors.ts";
+import { cacheFolder } from "../data/cache.ts";
+import { openWeights, type WeightFile } from "../disk/weight-file.ts";
 import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
 import type { Sample, WriteOptions } from "../generation/writer.ts";
 import { Writer } from "../generation/writer.ts";
 import { readsSource } from "../models/any.ts";
-import { baked, type Precision } from "../runs/baked.ts";
-import { cacheFolder } from "../runs/cache.ts";
 import { type OpenRun, openRun } from "../runs/folder.ts";
-import { openWeights, type WeightFile } from "../runs/weight-file.ts";
+import { baked, type Precision } from "../trained/baked.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, typedNames } from "./flags.ts";
 import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags } from "./writing-flags.ts";

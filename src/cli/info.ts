@@ -1,9 +1,9 @@
 import { Command } from "commander";
+import { Checkpoints } from "../disk/checkpoints.ts";
+import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import { openRun, paths } from "../runs/folder.ts";
-import { readSafetensorsHeader } from "../runs/metadata.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import { Checkpoints } from "../training/checkpoints.ts";
 import { countParameters, type PartCount } from "../weights/count.ts";
 
 export const info = new Command("info")

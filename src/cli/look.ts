@@ -4,10 +4,10 @@ import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import type { RunLike } from "../inspection/reading.ts";
 import { openRun, paths, readWeights } from "../runs/folder.ts";
+import { type View, type ViewName, type ViewOptions, views } from "../views/views.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
 import { countFromZero, wholeNumber } from "./values.ts";
-import { type View, type ViewName, type ViewOptions, views } from "./views.ts";
 
 interface Options extends ViewOptions {
   readonly view: ViewName;

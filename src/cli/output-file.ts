@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { diskError, makeFolders, writeDurably } from "../training/disk.ts";
+import { diskError, makeFolders, writeDurably } from "../disk/files.ts";
 
 /** Writes what a command was asked for with --out, with the folders on the way. */
 export function writeOutput(file: string, content: Uint8Array | string): void {

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { cacheFolder } from "../runs/cache.ts";
+import { cacheFolder } from "../data/cache.ts";
 import { runStudy, type Study, type StudyEvent, type StudyOutcome, studies, study } from "../studies/index.ts";
 import { spanText } from "../studies/settings.ts";
 import { studyTable } from "../studies/table.ts";

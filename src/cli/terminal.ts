@@ -1,5 +1,5 @@
+import { curve } from "../pictures/curve-text.ts";
 import type { RunEvent } from "../runs/drive.ts";
-import { curve } from "./curve.ts";
 
 /** Where progress is written: standard error, or a stand-in. */
 export interface Screen {

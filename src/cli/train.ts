@@ -1,15 +1,15 @@
 import { Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
+import { cacheFolder } from "../data/cache.ts";
+import { filesSource } from "../data/raw.ts";
 import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";
-import { cacheFolder } from "../runs/cache.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
-import { filesSource } from "../runs/raw.ts";
 import { type Changes, refuseChanges } from "../runs/resume.ts";
-import { resumeRun, trainRun } from "../runs/train.ts";
+import { resumeRun, trainRun } from "../runs/train-run.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedNames } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";

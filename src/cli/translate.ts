@@ -1,9 +1,9 @@
 import { Command } from "commander";
+import { openWeights } from "../disk/weight-file.ts";
 import { requireTask } from "../evaluation/task.ts";
 import { translateTexts } from "../evaluation/translate.ts";
-import type { Precision } from "../runs/baked.ts";
 import { openRun } from "../runs/folder.ts";
-import { openWeights } from "../runs/weight-file.ts";
+import type { Precision } from "../trained/baked.ts";
 import { addFlags } from "./flags.ts";
 import { printEach, printJson } from "./predictions.ts";
 import { givenTexts } from "./texts.ts";

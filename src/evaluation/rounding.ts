@@ -1,15 +1,15 @@
 import { cut, encodePairs } from "../batches/encode.ts";
 import { pairLayout, scoringBatches } from "../batches/examples.ts";
 import { scoringWindows } from "../batches/windows.ts";
+import { ownData } from "../data/held-out.ts";
+import { scoringRows } from "../data/material.ts";
+import { separator, tokenise } from "../data/tokenised.ts";
+import type { WeightFile } from "../disk/weight-file.ts";
 import { perplexity } from "../metrics/perplexity.ts";
-import { baked, type Precision } from "../runs/baked.ts";
 import type { OpenRun } from "../runs/folder.ts";
-import { scoringRows } from "../runs/material.ts";
-import { separator, tokenise } from "../runs/tokenised.ts";
-import type { WeightFile } from "../runs/weight-file.ts";
 import type { Pair } from "../text/examples.ts";
+import { baked, type Precision } from "../trained/baked.ts";
 import { Scorer } from "../training/score.ts";
-import { ownData } from "./held-out.ts";
 
 /** What rounding the weights does to a model, on a part of the data that it was not trained on. */
 export interface Rounding {

@@ -1,10 +1,10 @@
 import { DataError } from "../base/errors.ts";
 import { countUnknown, cut, encodeSource } from "../batches/encode.ts";
+import type { WeightFile } from "../disk/weight-file.ts";
 import { unwritten } from "../generation/prompt.ts";
 import { type TranslateOptions, Translator } from "../generation/translator.ts";
-import { baked, type Precision } from "../runs/baked.ts";
 import type { OpenRun } from "../runs/folder.ts";
-import type { WeightFile } from "../runs/weight-file.ts";
+import { baked, type Precision } from "../trained/baked.ts";
 import { chunks, type PredictOptions, type Texts } from "./predict.ts";
 import { requireTask } from "./task.ts";
 import { cutTexts, unknownTokens } from "./warnings.ts";

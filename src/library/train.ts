@@ -1,10 +1,10 @@
+import { cacheFolder } from "../data/cache.ts";
+import { filesSource } from "../data/raw.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
-import { cacheFolder } from "../runs/cache.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
-import { filesSource } from "../runs/raw.ts";
-import { trainRun } from "../runs/train.ts";
+import { trainRun } from "../runs/train-run.ts";
 import type { Columns, Task } from "../text/examples.ts";
 import { open, type Trained } from "./trained.ts";
 

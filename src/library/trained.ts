@@ -1,5 +1,7 @@
+import { cacheFolder } from "../data/cache.ts";
+import { givenData, ownData } from "../data/held-out.ts";
+import { openWeights } from "../disk/weight-file.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
-import { givenData, ownData } from "../evaluation/held-out.ts";
 import { type Classification, classifyTexts, type PredictOptions, type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { type Translation, translateTexts } from "../evaluation/translate.ts";
 import type { TranslateOptions } from "../generation/translator.ts";
@@ -8,13 +10,11 @@ import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type AttentionOptions, attentionOf } from "../inspection/attention.ts";
 import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { ReadingOptions } from "../inspection/reading.ts";
-import { baked, type Precision } from "../runs/baked.ts";
-import { cacheFolder } from "../runs/cache.ts";
 import type { RunConfig } from "../runs/config.ts";
 import { type OpenRun, openRun, readWeights } from "../runs/folder.ts";
-import { openWeights } from "../runs/weight-file.ts";
 import type { Columns } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { baked, type Precision } from "../trained/baked.ts";
 
 export interface TrainedOptions {
   /** Weights as they were trained (f32), or rounded to 8 or 4 bits for writing. */

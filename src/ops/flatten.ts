@@ -4,7 +4,7 @@ import type { Graph } from "../graph/graph.ts";
 import { withPath } from "../graph/path.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { concreteShape, sameShape } from "../graph/type.ts";
-import { reshape } from "../ops/movement.ts";
+import { reshape } from "./movement.ts";
 
 /**
  * Ops that treat every position alone work on rows [batch·time, width] instead of [batch, time, width]. A weight's gradient is a

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { DataError } from "../base/errors.ts";
-import { unreadable } from "../text/files.ts";
+import { unreadable } from "../disk/text-files.ts";
 import { decodeUtf8 } from "../text/utf8.ts";
 
 // Data packages are installed only when a recipe is wanted, so that qkv itself stays small.

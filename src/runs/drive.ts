@@ -1,8 +1,9 @@
 import { chance } from "../base/chance.ts";
 import { NonFiniteError, RunError } from "../base/errors.ts";
+import type { Material } from "../data/material.ts";
+import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import { Checkpoints, type CheckpointsOptions } from "../training/checkpoints.ts";
 import { fit, noProgress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
@@ -11,7 +12,6 @@ import { initialise } from "../weights/initialise.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
-import type { Material } from "./material.ts";
 import { Saver } from "./saver.ts";
 import { restore } from "./state.ts";
 

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { FormatError } from "../base/errors.ts";
-import { diskError } from "../training/disk.ts";
+import { diskError } from "../disk/files.ts";
 
 const bufferedCharacters = 16_384;
 

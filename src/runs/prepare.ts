@@ -2,20 +2,20 @@ import { readFile } from "node:fs/promises";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
+import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
+import { amount, loadRaw, type Raw, taskOf } from "../data/raw.ts";
+import { readPart } from "../data/texts.ts";
+import { wholePieces } from "../data/tokenised.ts";
+import { unreadable } from "../disk/text-files.ts";
 import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example } from "../text/examples.ts";
-import { unreadable } from "../text/files.ts";
 import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
 import type { DataSource, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
 import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
-import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "./encoded.ts";
 import { sha256 } from "./folder.ts";
 import { freeMemory, refuseTooBig, usualThreads } from "./memory.ts";
-import { amount, loadRaw, type Raw, taskOf } from "./raw.ts";
-import { readPart } from "./texts.ts";
-import { wholePieces } from "./tokenised.ts";
 
 /** What a person asks for; everything that is left out has a default. */
 export interface RunSettings {

@@ -1,10 +1,10 @@
 import { ConfigError, RunError } from "../base/errors.ts";
-import { Checkpoints } from "../training/checkpoints.ts";
-import { writeDurably } from "../training/disk.ts";
+import { type Encoded, encodeRaw } from "../data/encoded.ts";
+import { loadRaw } from "../data/raw.ts";
+import { Checkpoints } from "../disk/checkpoints.ts";
+import { writeDurably } from "../disk/files.ts";
 import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
-import { type Encoded, encodeRaw } from "./encoded.ts";
 import { type OpenRun, openRun, paths } from "./folder.ts";
-import { loadRaw } from "./raw.ts";
 
 /** What may be different when a run goes on. */
 export interface Changes {

@@ -1,13 +1,13 @@
 import { FormatError, NonFiniteError } from "../base/errors.ts";
-import type { Checkpoints } from "../training/checkpoints.ts";
-import { writeDurably } from "../training/disk.ts";
+import type { Checkpoints } from "../disk/checkpoints.ts";
+import { writeDurably } from "../disk/files.ts";
+import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { parametersAsTensors } from "../weights/load.ts";
 import { safetensorsParts } from "../weights/safetensors.ts";
 import { paths } from "./folder.ts";
 import type { Log } from "./log.ts";
-import { readSafetensorsHeader } from "./metadata.ts";
 import { checkpointFiles } from "./state.ts";
 
 interface Parts {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RunError } from "../base/errors.ts";
-import type { Checkpoint } from "../training/checkpoints.ts";
+import type { Checkpoint } from "../disk/checkpoints.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { loadParameters, parametersAsTensors } from "../weights/load.ts";

@@ -5,11 +5,11 @@ import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Output
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { TensorType } from "../graph/type.ts";
+import { nodeEngine } from "../node/engine.ts";
 import { emitOnnx, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite, whereNonFinite } from "./finite.ts";
-import { nodeEngine } from "./node.ts";
 import { type PipelineOptions, prepareGraph } from "./pipeline.ts";
 import { Program, type RunOptions } from "./program.ts";
 import type { Arrays, Engine, SessionOptions } from "./session.ts";

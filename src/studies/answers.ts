@@ -1,4 +1,4 @@
-import { ownData } from "../evaluation/held-out.ts";
+import { ownData } from "../data/held-out.ts";
 import { nearest, questionsOf } from "../evaluation/references.ts";
 import type { Trained } from "../library/trained.ts";
 import type { Pair } from "../text/examples.ts";

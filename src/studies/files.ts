@@ -1,6 +1,6 @@
 import { DataError } from "../base/errors.ts";
-import { readTextChunks } from "../text/files.ts";
-import { systemCode } from "../training/disk.ts";
+import { systemCode } from "../disk/files.ts";
+import { readTextChunks } from "../disk/text-files.ts";
 
 /** The text of a file, or nothing if there is no such file. */
 export async function readIfThere(file: string): Promise<string | undefined> {

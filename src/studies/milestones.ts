@@ -1,12 +1,12 @@
+import { cacheFolder } from "../data/cache.ts";
+import { Checkpoints } from "../disk/checkpoints.ts";
+import { weightsIn } from "../disk/weight-file.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
 import { ParameterBuffer } from "../graph/parameters.ts";
 import type { Trained } from "../library/trained.ts";
 import { modelLoss } from "../models/any.ts";
-import { cacheFolder } from "../runs/cache.ts";
 import { paths } from "../runs/folder.ts";
-import { weightsIn } from "../runs/weight-file.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import { Checkpoints } from "../training/checkpoints.ts";
 import { heldOut } from "./answers.ts";
 
 // How soon a model gets there: its checkpoints are measured, one after the other.

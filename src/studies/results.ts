@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
-import { writeDurably } from "../training/disk.ts";
+import { writeDurably } from "../disk/files.ts";
 import { studyPictures } from "./breakdowns.ts";
 import { readIfThere } from "./files.ts";
 import { type Span, spanText } from "./settings.ts";

@@ -3,7 +3,7 @@ import { suggest } from "../base/suggest.ts";
 import { open } from "../library/trained.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import { makeFolder, paths } from "../runs/folder.ts";
-import { resumeRun, trainRun } from "../runs/train.ts";
+import { resumeRun, trainRun } from "../runs/train-run.ts";
 import { readIfThere } from "./files.ts";
 import { totalsOf } from "./log.ts";
 import { type Results, type RowResult, readResults, writeResults } from "./results.ts";

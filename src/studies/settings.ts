@@ -1,11 +1,11 @@
 import { ConfigError } from "../base/errors.ts";
+import { filesSource } from "../data/raw.ts";
+import { writeDurably } from "../disk/files.ts";
 import { recipe } from "../recipes/index.ts";
 import type { RecipeSettings } from "../recipes/recipe.ts";
 import type { DataSource, TrainingConfig } from "../runs/config.ts";
 import { makeFolder } from "../runs/folder.ts";
 import type { RunSettings } from "../runs/prepare.ts";
-import { filesSource } from "../runs/raw.ts";
-import { writeDurably } from "../training/disk.ts";
 import type { MadeData, Row } from "./study.ts";
 
 /** How long a row is trained: for so many minutes, for so many steps, or for the steps of its own settings. */

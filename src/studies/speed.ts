@@ -1,7 +1,7 @@
+import { removeQuietly } from "../disk/files.ts";
 import type { TrainOptions } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
-import { trainRun } from "../runs/train.ts";
-import { removeQuietly } from "../training/disk.ts";
+import { trainRun } from "../runs/train-run.ts";
 import type { StepReport } from "../training/fit.ts";
 import { withSteps } from "./settings.ts";
 

@@ -1,4 +1,4 @@
 export { lastCut } from "./cut.ts";
+export { type TrainTokenizerOptions, trainTokenizer } from "./learn.ts";
 export { loadTokenizer, parseTokenizer, saveTokenizer } from "./load.ts";
 export { type Tokenizer, type TokenizerKind, tokenizerKinds } from "./tokenizer.ts";
-export { type TrainTokenizerOptions, trainTokenizer } from "./train.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { curve } from "../../src/cli/curve.ts";
 import { duration, Progress } from "../../src/cli/terminal.ts";
+import { curve } from "../../src/pictures/curve-text.ts";
 import type { RunEvent } from "../../src/runs/drive.ts";
 
 describe("the loss curve", () => {

@@ -8,7 +8,7 @@ import { sampling } from "../../src/generation/sampling.ts";
 import { speakerOf } from "../../src/generation/speaker.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { modelConfig } from "../../src/models/any.ts";
-import { baked, type Precision } from "../../src/runs/baked.ts";
+import { baked, type Precision } from "../../src/trained/baked.ts";
 import { product } from "../support/combinations.ts";
 import { table, trained } from "./trained.ts";
 

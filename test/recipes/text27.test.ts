@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
+import { separator } from "../../src/data/tokenised.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
 import { in27, text27, textParts } from "../../src/recipes/text27.ts";
 import { openRun, readWeights } from "../../src/runs/folder.ts";
-import { separator } from "../../src/runs/tokenised.ts";
 import { Workplace } from "../support/command.ts";
 
 it("keeps small letters, with one space for everything between them", () => {

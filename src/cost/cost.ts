@@ -1,0 +1,145 @@
+import { isFloat } from "../base/arrays.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
+import type { ParameterLayout } from "../graph/parameters.ts";
+import { byteSize } from "../graph/type.ts";
+import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import type { Engine } from "../runtime/session.ts";
+import { activationMemory } from "./memory.ts";
+import { type Amount, bound, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
+import { layerOf, type Part, parameterPart, partNames } from "./parts.ts";
+import { checkExtent, type Extent, type Phase, type PhaseName, phaseGraph, phaseNames, phaseOf } from "./phases.ts";
+
+// The exact cost of a model, read off the graphs that run. A product of matrices is 2mnk; an exponential, a root or a sine is one
+// operation; a sum that runs as a product with ones, or with one-hot rows, counts as the additions that it stands for. Bytes are what
+// the kernels read and write, pass by pass, as if nothing stayed in a cache.
+
+export interface CostOptions {
+  readonly batch?: number;
+  /** Tokens of a sequence (of the target, where there is a source); the model's context if left out. */
+  readonly length?: number;
+  readonly sourceLength?: number;
+  /** Tokens that a decoded token sees, itself included; the length if left out. */
+  readonly decode?: number;
+  readonly phases?: readonly PhaseName[];
+  readonly engine?: Engine;
+}
+
+export interface Named<Name extends string = string> extends Amount {
+  readonly name: Name;
+}
+
+export interface PartCost extends Named<Part> {
+  readonly parameters: number;
+}
+
+export interface LayerCost extends Named {
+  readonly parameters: number;
+}
+
+export interface OperationCost extends Named {
+  readonly count: number;
+}
+
+export interface PhaseCost extends Amount {
+  readonly sizes: Sizes;
+  /** FLOPs for each byte. */
+  readonly intensity: number;
+  /** The most bytes of activations alive at once; and, in training, those that the backward pass reads again. */
+  readonly activationBytes: number;
+  readonly keptBytes: number;
+  /** Blocks of queries that causal attention runs in: each leaves out the keys after it. */
+  readonly queryBlocks: number;
+  readonly parts: readonly PartCost[];
+  readonly operations: readonly OperationCost[];
+  readonly layers: readonly LayerCost[];
+}
+
+export interface ModelCost extends Omit<Extent, "sourceLength"> {
+  readonly model: ModelConfig;
+  readonly sourceLength?: number;
+  readonly parameters: number;
+  /** Keys and values (or an RNN's states) that decoding keeps once `decode` tokens are there. */
+  readonly kvCacheBytes: number;
+  readonly phases: { readonly [Name in PhaseName]?: PhaseCost };
+}
+
+/** FLOPs and bytes that AdamW with clipping takes for one parameter: the norm reads 4 bytes, the update reads 16 and writes 12. */
+export const adamw = { flops: 17, bytes: 32 } as const;
+
+const outside = "outside the layers";
+
+export async function cost(config: ModelConfig, options: CostOptions = {}): Promise<ModelCost> {
+  const { batch = 1, length = config.context, sourceLength = length, decode = length, phases = phaseNames, engine } = options;
+  const extent = { batch, length, sourceLength, decode };
+  checkExtent(config, extent);
+  const layout = parametersOf(modelLoss(config));
+  const found: { [Name in PhaseName]?: PhaseCost } = {};
+  for (const name of phases) {
+    const phase = phaseOf(name, config, extent);
+    if (!phase) continue;
+    const graph = await phaseGraph(phase, engine);
+    found[name] = phaseCost(graph, phase.sizes, layout, name);
+  }
+  const { total: parameters } = layout;
+  const kvCacheBytes = keptBetweenTokens(phaseOf("token", config, extent), decode);
+  return { model: config, batch, length, ...(readsSource(config) && { sourceLength }), decode, parameters, kvCacheBytes, phases: found };
+}
+
+/** All that a step is fed beside token ids and lengths is what was kept. */
+function keptBetweenTokens(step: Phase | undefined, past: number): number {
+  const kept = Object.values(step?.fn.inputs ?? {}).filter(({ dtype }) => isFloat(dtype));
+  return kept.reduce((total, type) => total + bound(byteSize(type), { ...step?.sizes, past }), 0);
+}
+
+function phaseCost(graph: Graph, sizes: Sizes, layout: ParameterLayout, name: PhaseName): PhaseCost {
+  const nodes = graphNodes(graph).filter(({ op }) => !["input", "parameter", "constant"].includes(op.name));
+  const step: NodeCost = {
+    part: "optimizer",
+    operation: "adamw",
+    layer: undefined,
+    flops: adamw.flops * layout.total,
+    products: 0,
+    bytes: adamw.bytes * layout.total,
+  };
+  const costs = [...nodes.flatMap((node) => nodeCosts(node, sizes)), ...(name === "training" ? [step] : [])];
+  const total = costs.reduce(plus, nothing);
+  const counts = tally([...nodes.map(({ op }) => [op.name, 1] as const), ["adamw", 1]]);
+  const memory = activationMemory(graph, sizes);
+  const attends = tally(nodes.filter(({ op }) => op.name === "attend").map(({ scope }) => [scope, 1] as const));
+  return {
+    ...total,
+    sizes,
+    intensity: total.flops / total.bytes,
+    activationBytes: memory.peakBytes,
+    keptBytes: memory.keptBytes,
+    queryBlocks: Math.max(1, ...attends.values()),
+    parts: partCosts(costs, layout),
+    operations: grouped(costs, ({ operation }) => operation).map((one) => ({ ...one, count: counts.get(one.name) ?? 0 })),
+    layers: layerCosts(costs, layout),
+  };
+}
+
+function partCosts(costs: readonly NodeCost[], layout: ParameterLayout): PartCost[] {
+  const amounts = new Map(grouped(costs, ({ part }) => part).map((one) => [one.name, one]));
+  const parameters = tally(layout.entries.map(({ name, length }) => [parameterPart(name), length] as const));
+  const all = partNames.map((name) => ({ ...nothing, ...amounts.get(name), name, parameters: parameters.get(name) ?? 0 }));
+  return all.filter((part) => part.flops + part.bytes + part.parameters > 0);
+}
+
+function layerCosts(costs: readonly NodeCost[], layout: ParameterLayout): LayerCost[] {
+  const parameters = tally(layout.entries.map(({ name, length }) => [layerOf(name) ?? outside, length] as const));
+  return grouped(costs, ({ layer }) => layer ?? outside).map((one) => ({ ...one, parameters: parameters.get(one.name) ?? 0 }));
+}
+
+function grouped(costs: readonly NodeCost[], key: (cost: NodeCost) => string): Named[] {
+  const groups = new Map<string, Amount>();
+  for (const one of costs) groups.set(key(one), plus(groups.get(key(one)) ?? nothing, one));
+  return [...groups].map(([name, amount]) => ({ name, ...amount }));
+}
+
+function tally<Name extends string>(pairs: readonly (readonly [Name, number])[]): Map<Name, number> {
+  const sums = new Map<Name, number>();
+  for (const [name, value] of pairs) sums.set(name, (sums.get(name) ?? 0) + value);
+  return sums;
+}

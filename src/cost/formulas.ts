@@ -1,0 +1,122 @@
+import type { ModelConfig } from "../models/any.ts";
+import type { EncoderConfig, RnnConfig, TransformerConfig } from "../models/config.ts";
+import { headSizes, keepsPast } from "../models/continuation.ts";
+import type { Part } from "./parts.ts";
+import type { Extent, PhaseName } from "./phases.ts";
+
+// The FLOPs of all products by formula: 2 · rows · depth · columns of each. The graph's own counts are compared with these.
+
+export type Formulas = ReadonlyMap<Part, number>;
+
+/** What one attention works on: positions that ask, positions that are projected to keys and values, and pairs that are compared. */
+interface Span {
+  readonly asking: number;
+  readonly asked: number;
+  readonly pairs: number;
+}
+
+class Sum {
+  readonly parts = new Map<Part, number>();
+
+  add(part: Part, flops: number): void {
+    if (flops > 0) this.parts.set(part, (this.parts.get(part) ?? 0) + flops);
+  }
+}
+
+/** In c blocks of queries, each of which leaves out the keys after it, (c + 1)/2c of all pairs are compared. */
+export const causalShare = (queryBlocks: number): number => (queryBlocks + 1) / (2 * queryBlocks);
+
+/** The products of a phase, by part. In training each has two more, for the gradients of its two sides. */
+export function productFormulas(config: ModelConfig, phase: PhaseName, extent: Extent, queryBlocks = 1): Formulas {
+  const sum = new Sum();
+  if (config.model === "rnn") recurrent(sum, config, phase, extent);
+  else transformer(sum, config, phase, extent, queryBlocks);
+  return sum.parts;
+}
+
+function transformer(
+  sum: Sum,
+  config: Exclude<ModelConfig, RnnConfig>,
+  phase: PhaseName,
+  { batch, length, sourceLength, decode }: Extent,
+  queryBlocks: number,
+): void {
+  const times = batch * (phase === "training" ? 3 : 1);
+  const kept = phase === "token" && config.model !== "encoder" && keepsPast(config);
+  const seen = phase === "token" ? decode : length + (hasClassToken(config) ? 1 : 0);
+  const rows = kept ? 1 : seen;
+  const share = queryBlocks === 1 ? 1 : causalShare(queryBlocks);
+  const self = { asking: rows, asked: rows, pairs: rows * seen * share };
+  if (config.model !== "encoder-decoder") stack(sum, config, times, [self]);
+  else {
+    const source = { asking: sourceLength, asked: sourceLength, pairs: sourceLength ** 2 };
+    if (!kept) stack(sum, config, times, [source]);
+    stack(sum, config, times, [self, { asking: rows, asked: kept ? 0 : sourceLength, pairs: rows * sourceLength }]);
+  }
+  const outputs = config.model === "encoder" ? config.labels : config.vocab;
+  const scored = config.model === "encoder" && config.task === "classify" ? 1 : rows;
+  sum.add("logits", times * 2 * scored * config.width * outputs);
+}
+
+const hasClassToken = (config: ModelConfig): config is EncoderConfig =>
+  config.model === "encoder" && config.task === "classify" && config.pool === "class";
+
+/** Positions that are joined, and blocks with one attention (itself) or two (and the source). */
+function stack(sum: Sum, config: TransformerConfig, times: number, spans: readonly Span[]): void {
+  const { layers, width, hidden = 4 * width, activation, joinPositions } = config;
+  const [{ asking: rows }] = spans;
+  if (joinPositions === "concat") sum.add("positions", times * 2 * rows * 2 * width * width);
+  for (const span of spans) attention(sum, config, times * layers, span);
+  if (config.feedforward) sum.add("feed-forward", times * layers * 2 * rows * width * hidden * (activation === "swiglu" ? 3 : 2));
+}
+
+function attention(sum: Sum, config: TransformerConfig, times: number, { asking, asked, pairs }: Span): void {
+  const { width, heads } = config;
+  const { key, value } = headSizes(config);
+  const from = config.multiHead === "narrow" ? width / heads : width;
+  if (config.attention !== "free") {
+    sum.add("projections", times * 2 * from * heads * (asking * key + asked * (key + value)));
+    sum.add("output projection", times * 2 * asking * heads * value * width);
+  }
+  sum.add("scores", times * heads * scores(config.score, key, asking, pairs / asking, pairs));
+  sum.add("weighted sum", times * 2 * heads * pairs * value);
+}
+
+/** One head's scores: q·k, qᵀWk, or vᵀtanh(Wq + Uk). */
+function scores(kind: TransformerConfig["score"], size: number, queries: number, keys: number, pairs: number): number {
+  const own = kind === "bilinear" ? queries : kind === "additive" ? queries + keys : 0;
+  return 2 * own * size ** 2 + 2 * pairs * size;
+}
+
+const gates = { rnn: 1, gru: 3, lstm: 4 } as const;
+
+function recurrent(sum: Sum, config: RnnConfig, phase: PhaseName, { batch, length, sourceLength }: Extent): void {
+  const { width, layers, cell, vocab, task } = config;
+  const steps = phase === "token" ? 1 : length;
+  const back = phase === "training" ? 3 : 1;
+  const matrix = 2 * batch * width * width;
+  // A state that starts at zero needs no gradient, which saves one product in each layer.
+  const layer = (times: number, fromZero: boolean) =>
+    sum.add("recurrence", gates[cell] * matrix * (back * 2 * times - (fromZero && phase === "training" ? 1 : 0)));
+  for (let i = 0; i < layers; i++) layer(steps, task === "lm" && phase !== "token");
+  if (task === "translate" && phase !== "token") encoder(sum, config, sourceLength, back * matrix, (times) => layer(times, true));
+  if (task === "translate" && config.attention) {
+    const pairs = steps * sourceLength;
+    sum.add("scores", back * batch * scores(config.score, width, steps, sourceLength, pairs));
+    sum.add("weighted sum", back * batch * 2 * pairs * width);
+    sum.add("output projection", back * matrix * 2 * steps); // of state and context together
+  }
+  sum.add("logits", back * 2 * batch * steps * width * vocab);
+}
+
+/** The RNN's encoder: each layer in one direction or two, whose outputs and last states are joined. */
+function encoder(sum: Sum, config: RnnConfig, length: number, matrix: number, layer: (times: number) => void): void {
+  const states = config.cell === "lstm" ? 2 : 1;
+  for (let i = 0; i < config.layers; i++) {
+    layer(length);
+    if (!config.bidirectional) continue;
+    layer(length);
+    const read = config.attention || i < config.layers - 1;
+    sum.add("recurrence", 2 * matrix * (states + (read ? length : 0)));
+  }
+}

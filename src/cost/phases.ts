@@ -1,0 +1,97 @@
+import { ConfigError } from "../base/errors.ts";
+import type { TensorFunction } from "../graph/graph.ts";
+import { type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
+import { keepsPast } from "../models/continuation.ts";
+import { decoderStep, decoderWhole } from "../models/decoder.ts";
+import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-decoder.ts";
+import { rnnStep } from "../models/rnn.ts";
+import { type CompileOptions, compile } from "../runtime/compile.ts";
+import type { Sizes } from "./nodes.ts";
+import { labelled } from "./parts.ts";
+
+// What a model is used for, each as the function that is compiled for it elsewhere, so that costs are those of the graph that runs.
+
+/** A training step; the scores of a whole sequence; one more token, with what was kept of those before it. */
+export const phaseNames = ["training", "sequence", "token"] as const;
+export type PhaseName = (typeof phaseNames)[number];
+
+export interface Extent {
+  readonly batch: number;
+  /** Tokens of a sequence; of the target, where there is a source. */
+  readonly length: number;
+  readonly sourceLength: number;
+  /** Tokens that a decoded token sees, itself included. */
+  readonly decode: number;
+}
+
+export interface Phase {
+  readonly name: PhaseName;
+  readonly fn: TensorFunction;
+  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols">;
+  readonly sizes: Sizes;
+}
+
+export const isLanguageModel = (config: ModelConfig): boolean =>
+  config.model === "decoder" || (config.model === "rnn" && config.task === "lm");
+
+/** A phase of a model; undefined where there is none, as an encoder writes no tokens. */
+export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent): Phase | undefined {
+  const { batch, length: time, sourceLength: sourceTime, decode } = extent;
+  const anyLength = takesAnyLength(config);
+  switch (name) {
+    case "training": {
+      // Windows of one text are never padded and equally long; examples are neither, and share a session with open sizes.
+      const lm = isLanguageModel(config);
+      const fn = modelLoss(config, lm ? { ignore: null } : {});
+      const symbols = !lm && anyLength ? "open" : "bound";
+      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols }, { batch, time, sourceTime });
+    }
+    case "sequence": {
+      const fn = modelLoss(config, { training: false });
+      return phase(name, fn, { outputs: ["scores"], symbols: anyLength ? "open" : "bound" }, { batch, time, sourceTime });
+    }
+    case "token": {
+      const fn = nextToken(config);
+      const kept = fn && ("past" in symbolsOf(fn) || config.model === "rnn");
+      const sizes = { batch, sourceTime, ...(kept ? { time: 1, past: decode - 1 } : { time: decode }) };
+      return fn && phase(name, fn, { outputs: ["scores"], symbols: anyLength ? "open" : "bound" }, sizes);
+    }
+  }
+}
+
+/** What gives the next token: a step that goes on from what is kept, or everything again for a model that can keep nothing. */
+function nextToken(config: ModelConfig): TensorFunction | undefined {
+  switch (config.model) {
+    case "decoder":
+      return keepsPast(config) ? decoderStep(config) : decoderWhole(config);
+    case "encoder-decoder":
+      return keepsPast(config) ? encoderDecoderSteps(config).next : encoderDecoderWhole(config);
+    case "rnn":
+      return rnnStep(config);
+    case "encoder":
+      return undefined;
+  }
+}
+
+const symbolsOf = (fn: TensorFunction): Readonly<Record<string, true>> =>
+  Object.fromEntries(Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap((dim) => dim.symbols.map((name) => [name, true]))));
+
+function phase(name: PhaseName, fn: TensorFunction, options: Phase["options"], all: Sizes): Phase {
+  const symbols = symbolsOf(fn);
+  return { name, fn, options, sizes: Object.fromEntries(Object.entries(all).filter(([symbol]) => symbol in symbols)) };
+}
+
+/** The graph that runs, with the parts of the model in its places. */
+export function phaseGraph({ fn, options, sizes }: Phase, engine?: CompileOptions["engine"]) {
+  return compile(labelled(fn), { ...options, engine }).graph(options.symbols === "open" ? {} : sizes);
+}
+
+/** Refuses lengths that the model has no positions for. */
+export function checkExtent(config: ModelConfig, { length, sourceLength, decode }: Extent): void {
+  if (config.model === "rnn" || config.positions !== "learned") return;
+  const longest = Math.max(length, decode, readsSource(config) ? sourceLength : 0);
+  if (longest > config.context)
+    throw new ConfigError(
+      `a length of ${longest} is more than the ${config.context} positions that the model learns; give a longer context, or positions that are not learned`,
+    );
+}
