@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { AdamW, array, chance, compile, initialise, parametersOf } from "../src/index.ts";
-import { decoderLoss } from "../src/models/decoder.ts";
+import { array, chance, compile, decoderLoss, initialise, parametersOf } from "../src/entries/graph.ts";
+import { AdamW } from "../src/entries/training.ts";
 
 // Before each commit: the whole spine in a second or two.
 

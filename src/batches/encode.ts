@@ -1,8 +1,8 @@
 import { DataError } from "../base/errors.ts";
-import type { Classified, Origin, Pair, Tagged } from "../text/examples.ts";
+import type { Classified, Example, ExampleTask, Origin, Pair, Tagged } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
-import type { LabelledIds, PairIds, TaggedIds } from "./examples.ts";
+import { type LabelledIds, type Layout, labelledLayout, type PairIds, pairLayout, type TaggedIds, taggedLayout } from "./examples.ts";
 
 // Examples as ids, at their full length; `cut` comes later, when the context is known.
 
@@ -100,16 +100,35 @@ export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): Pa
   });
 }
 
+type Encode<E> = (examples: readonly Example[]) => E[];
+
+/** How a task's examples become ids, and how those are batched. The task says which examples these are. */
+export function encoding(
+  task: ExampleTask,
+  tokenizer: Tokenizer,
+  labels: readonly string[],
+): { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> } {
+  const kinds = {
+    classify: {
+      encode: (examples: readonly Example[]) => encodeClassified(examples as Classified[], tokenizer, labels),
+      layout: labelledLayout,
+    },
+    tag: { encode: (examples: readonly Example[]) => encodeTagged(examples as Tagged[], tokenizer, labels), layout: taggedLayout },
+    translate: { encode: (examples: readonly Example[]) => encodePairs(examples as Pair[], tokenizer), layout: pairLayout },
+  };
+  return kinds[task] as { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> };
+}
+
 /** The same examples, none longer than the context, and how many had to be cut. */
-export function cut<Example extends object>(examples: readonly Example[], context: number): { examples: Example[]; count: number } {
+export function cut<E extends object>(examples: readonly E[], context: number): { examples: E[]; count: number } {
   let count = 0;
   const shorter = examples.map((example) => {
     const parts = Object.entries(example).map(([name, value]) =>
       value instanceof Int32Array && value.length > context ? ([name, value.subarray(0, context)] as const) : ([name, value] as const),
     );
-    if (parts.every(([name, value]) => value === example[name as keyof Example])) return example;
+    if (parts.every(([name, value]) => value === example[name as keyof E])) return example;
     count++;
-    return Object.fromEntries(parts) as Example;
+    return Object.fromEntries(parts) as E;
   });
   return { examples: shorter, count };
 }

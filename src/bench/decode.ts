@@ -1,6 +1,5 @@
 import { array, type HostArray } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
-import type { WeightFile } from "../disk/weight-file.ts";
 import { highest } from "../generation/sampling.ts";
 import type { Speaker, Speech } from "../generation/speech.ts";
 import { decoderSpeaker } from "../generation/transformer.ts";
@@ -9,9 +8,11 @@ import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
 import { float32 } from "../graph/type.ts";
 import type { DecoderConfig } from "../models/config.ts";
 import { decoderLoss } from "../models/decoder.ts";
+import { nodeDevice } from "../node/device.ts";
 import { linear } from "../ops/products.ts";
 import { type CompileOptions, compile, parametersOf } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
+import type { Weights } from "../weights/weights.ts";
 import { type Contestant, interleave } from "./measure.ts";
 
 export interface Speed {
@@ -36,13 +37,13 @@ const streams = 8;
 const promptTokens = 512;
 
 /** Greedy decoding with a model of this size and random weights, beside the floor of the same run. */
-export async function benchDecode(config: DecoderConfig, weights: WeightFile, threads: number, rounds = 6): Promise<DecodeBench> {
+export async function benchDecode(config: DecoderConfig, weights: Weights, threads: number, rounds = 6): Promise<DecodeBench> {
   const layout = parametersOf(decoderLoss(config));
-  const options = { threads, ...baked(weights) };
+  const options = baked(weights, nodeDevice({ threads }));
   const whole = decoderSpeaker(config, options);
   const rounded = {
-    q8: decoderSpeaker(config, { threads, ...baked(weights, "q8") }),
-    q4: decoderSpeaker(config, { threads, ...baked(weights, "q4") }),
+    q8: decoderSpeaker(config, baked(weights, nodeDevice({ threads, precision: "q8" }))),
+    q4: decoderSpeaker(config, baked(weights, nodeDevice({ threads, precision: "q4" }))),
   };
   const contexts = [128, 1000].map((wanted) => Math.min(wanted, config.context - burst));
   const prompt = ids(Math.min(promptTokens, config.context), config.vocab);
@@ -125,8 +126,8 @@ async function floorOf({ entries }: ParameterLayout, options: CompileOptions): P
 }
 
 /** Generates some text with these weights and nothing else: for a process of its own, whose memory is then measured. */
-export async function decodeOnce(config: DecoderConfig, weights: WeightFile, threads: number): Promise<void> {
-  const speaker = decoderSpeaker(config, { threads, ...baked(weights) });
+export async function decodeOnce(config: DecoderConfig, weights: Weights, threads: number): Promise<void> {
+  const speaker = decoderSpeaker(config, baked(weights, nodeDevice({ threads })));
   const stream = streaming(speaker, Math.min(128, config.context - burst), 1);
   await stream.prepare?.();
   for (let i = 0; i < burst; i++) await stream.run();

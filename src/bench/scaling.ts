@@ -8,9 +8,10 @@ import { float32, type TensorType } from "../graph/type.ts";
 import { feedforward } from "../layers/feedforward.ts";
 import { dense } from "../layers/linear.ts";
 import { scoresOf } from "../layers/scores.ts";
+import { compile } from "../node/device.ts";
 import { slice } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
-import { compile, parametersOf } from "../runtime/compile.ts";
+import { parametersOf } from "../runtime/compile.ts";
 import { initialise } from "../weights/initialise.ts";
 import { interleave } from "./measure.ts";
 

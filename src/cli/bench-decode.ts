@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ConfigError, EngineError } from "../base/errors.ts";
 import { benchDecode, type DecodeBench, decodeOnce, randomWeights } from "../bench/decode.ts";
 import { writeSynced } from "../disk/files.ts";
-import { weightsIn } from "../disk/weight-file.ts";
+import { weightsInFile } from "../disk/safetensors-file.ts";
 import { type DecoderConfig, decoderConfig } from "../models/config.ts";
 import { decoderLoss } from "../models/decoder.ts";
 import { decoderPresets } from "../models/presets.ts";
@@ -31,7 +31,7 @@ export async function decodeReport(preset: string, threads: number): Promise<Dec
     const file = join(folder, "model.safetensors");
     writeSynced(file, safetensorsParts(parametersAsTensors(randomWeights(config))));
     const peakMemoryBytes = memoryOfChild(preset, file, threads);
-    const result = await benchDecode(config, weightsIn(file, parametersOf(decoderLoss(config))), threads);
+    const result = await benchDecode(config, weightsInFile(file, parametersOf(decoderLoss(config))), threads);
     return { ...result, peakMemoryBytes };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -45,7 +45,7 @@ function configOf(preset: string): DecoderConfig {
 }
 
 async function printMemory(config: DecoderConfig, file: string, threads: number): Promise<undefined> {
-  await decodeOnce(config, weightsIn(file, parametersOf(decoderLoss(config))), threads);
+  await decodeOnce(config, weightsInFile(file, parametersOf(decoderLoss(config))), threads);
   console.log(process.resourceUsage().maxRSS * 1024);
 }
 

@@ -5,8 +5,8 @@ export const classify = predictionCommand(
   "classify",
   "the label of each text, and how sure the model is",
   classifyTexts,
-  ({ text, label, probabilities }, { config }) => {
-    const width = Math.max(...(config.labels ?? []).map(({ length }) => length));
+  ({ text, label, probabilities }, { labels }) => {
+    const width = Math.max(...labels.map(({ length }) => length));
     return `${label.padEnd(width)}  ${probabilities[label].toFixed(2)}  ${text.replace(/\s+/g, " ")}`;
   },
 );

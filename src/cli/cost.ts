@@ -6,8 +6,10 @@ import { cost, type ModelCost } from "../cost/cost.ts";
 import { countedScaling } from "../cost/scaling.ts";
 import { publishedTokens, trainingTotal } from "../cost/training.ts";
 import { modelLoss } from "../models/any.ts";
+import { nodeDevice } from "../node/device.ts";
+import { freeMemory } from "../node/machine.ts";
 import { roofline } from "../pictures/roofline.ts";
-import { freeMemory, refuseTooBig } from "../runs/memory.ts";
+import { refuseTooBig } from "../runs/memory.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { costFacts } from "./cost-facts.ts";
 import { costModel, costModelFlags } from "./cost-model.ts";
@@ -70,7 +72,7 @@ export const costCommand = addFlags(
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
   if (decode !== undefined && config.model === "encoder") throw new ConfigError("--decode: an encoder writes no tokens");
   if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
-  const found = await cost(config, { batch, length, sourceLength, decode });
+  const found = await cost(config, { batch, length, sourceLength, decode, device: nodeDevice() });
   if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
   const measured = options.measure ? await measureCost(found, options.threads) : undefined;
   const facts = costFacts(found, { total: trainingTotal(found, options.tokens), preset, measured });
@@ -97,7 +99,7 @@ async function printScaling(run: string | undefined, { measure, threads, json }:
   const sizes = costFlags.filter((flag) => ["batch", "length", "sourceLength", "decode"].includes(flag.attributeName()));
   const [own] = run === undefined ? typedNames(command, [...modelFlags, ...costModelFlags, ...sizes]).map((name) => `--${name}`) : [run];
   if (own !== undefined) throw new ConfigError(`--scaling counts a layer in many sizes of its own, so ${own} has no meaning beside it`);
-  const found = { counted: await countedScaling(), ...(measure && { measured: await measuredScaling(threads) }) };
+  const found = { counted: await countedScaling(nodeDevice()), ...(measure && { measured: await measuredScaling(threads) }) };
   console.log(json ? JSON.stringify(found) : scalingReport(found));
 }
 

@@ -1,10 +1,8 @@
 import { Command } from "commander";
 import { ConfigError } from "../base/errors.ts";
-import { cacheFolder } from "../data/cache.ts";
-import { givenData, ownData } from "../data/held-out.ts";
-import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
-import { openRun, readWeights } from "../runs/folder.ts";
-import type { Precision } from "../trained/baked.ts";
+import type { Measures } from "../evaluation/evaluate.ts";
+import { open } from "../library/trained.ts";
+import type { Precision } from "../runtime/device.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
 import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
@@ -27,16 +25,12 @@ export const evalCommand = addFlags(
 ).action(
   async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty }: Options, command: Command) => {
     const begin = performance.now();
-    const run = openRun(folder);
-    const { weights } = readWeights(run);
+    const run = open(folder, { threads, precision });
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-    const data = files.length > 0 ? await givenData(run.config, files, typedColumns(command)) : await ownData(run.config, warn);
-    if (run.config.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
-      throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.config.task}`);
+    if (run.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
+      throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.task}`);
     refuseLonePenalty({ beams, lengthPenalty });
-    const given = { threads: threads ?? run.config.training.threads, precision, beams, lengthPenalty };
-    const options: EvaluateOptions = { cache: cacheFolder(), warn, ...given };
-    const measures = await evaluate(run, weights, data, options);
+    const measures = await run.evaluate(files, { columns: typedColumns(command), warn, beams, lengthPenalty });
     const result = { ...measures, seconds: (performance.now() - begin) / 1000 };
     console.log(json ? JSON.stringify(result) : report(result));
   },

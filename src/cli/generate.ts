@@ -1,13 +1,12 @@
 import { Command } from "commander";
 import { ConfigError, NonFiniteError, QkvError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
-import { openWeights, type WeightFile } from "../disk/weight-file.ts";
+import { ownData } from "../data/held-out.ts";
 import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
-import type { Sample, WriteOptions } from "../generation/writer.ts";
-import { Writer } from "../generation/writer.ts";
+import { type Sample, type WriteOptions, write, writeBest } from "../generation/writer.ts";
+import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
-import { type OpenRun, openRun } from "../runs/folder.ts";
-import { baked, type Precision } from "../trained/baked.ts";
+import type { Precision } from "../runtime/device.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, typedNames } from "./flags.ts";
 import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags } from "./writing-flags.ts";
@@ -35,28 +34,22 @@ export const generate = addFlags(
   beamFlags,
   engineFlags,
 ).action(async (folder: string, prompt: string, given: Options, command: Command) => {
-  const run = openRun(folder);
-  const { model } = run.config;
   const options = withBeams(given, command);
+  const run = open(folder, { threads: options.threads, precision: options.weights });
   const begin = options.ids ? idList(prompt) : prompt;
-  const file = openWeights(run);
-  const threads = options.threads ?? run.config.training.threads;
-  const writer = new Writer({ model, tokenizer: run.tokenizer }, { threads, ...baked(file, options.weights) });
   const shown = !options.json;
-  const before = options.ids || readsSource(model) ? "" : prompt;
+  const before = options.ids || readsSource(run.model) ? "" : prompt;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;
-  const samples = await written(writer, begin, options, show, before)
-    .catch((error) => {
-      throw asFlags(error);
-    })
-    .finally(() => writer.release());
-  const rounding = await roundingOr(run, file, options, threads);
+  const samples = await written(run, begin, options, show, before).catch((error) => {
+    throw asFlags(error);
+  });
+  const rounding = await roundingOr(run, options);
   if (!shown) console.log(JSON.stringify(answer(prompt, samples, rounding, options)));
 });
 
 /** Writes as it comes where there is one text; several come one after the other, when all are there. */
 async function written(
-  writer: Writer,
+  run: Trained,
   begin: string | Int32Array,
   options: Options,
   show: ((text: string) => void) | undefined,
@@ -66,11 +59,11 @@ async function written(
   const { tokens, samples, stop, strict } = asked;
   const warn = (sentence: string) => console.error(`warning: ${sentence}`);
   if (beams > 1) {
-    const [found] = await writer.best([begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });
+    const [found] = await writeBest(run, [begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });
     if (show) showAll(found, before, show);
     return found;
   }
-  const writing = writer.write([begin], { ...asked, warn });
+  const writing = write(run, [begin], { ...asked, warn });
   const streams = show !== undefined && samples === 1;
   let any = false;
   for (;;) {
@@ -117,16 +110,17 @@ function withBeams(options: Options, command: Command): Options {
 }
 
 /** Rounded weights are worse by a little: says by how much, on data that was held out, where that is quickly found. */
-async function roundingOr(run: OpenRun, file: WeightFile, { weights = "f32" }: Options, threads: number): Promise<Rounding | undefined> {
+async function roundingOr(run: Trained, { weights = "f32" }: Options): Promise<Rounding | undefined> {
   if (weights === "f32") return undefined;
-  const { data, task } = run.config;
-  if (task === "lm" && data.train > largest) {
-    console.error(`what ${weights} costs in perplexity: qkv eval ${run.folder} --weights ${weights}`);
+  const { folder, config } = run.run;
+  if (config.task === "lm" && config.data.train > largest) {
+    console.error(`what ${weights} costs in perplexity: qkv eval ${folder} --weights ${weights}`);
     return undefined;
   }
   try {
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-    const found = await roundingOf(run, file, weights, { cache: cacheFolder(), threads, warn });
+    const held = await ownData(run.run, cacheFolder(), warn);
+    const found = await roundingOf(run, held.data).finally(held.close);
     const change = (100 * (found.rounded / found.f32 - 1)).toFixed(2).replace("-0.00", "0.00");
     console.error(
       `${weights}: perplexity ${found.f32.toFixed(4)} → ${found.rounded.toFixed(4)} (${change.startsWith("-") ? "" : "+"}${change} %) on ${found.tokens.toLocaleString("en")} held-out tokens`,

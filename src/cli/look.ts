@@ -2,9 +2,11 @@ import { extname, resolve } from "node:path";
 import { Command, Option } from "commander";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
-import type { RunLike } from "../inspection/reading.ts";
-import { openRun, paths, readWeights } from "../runs/folder.ts";
+import { open } from "../library/trained.ts";
+import { paths } from "../runs/folder.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import { type View, type ViewName, type ViewOptions, views } from "../views/views.ts";
+import { readLosses } from "./losses.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
 import { countFromZero, wholeNumber } from "./values.ts";
@@ -13,6 +15,7 @@ interface Options extends ViewOptions {
   readonly view: ViewName;
   readonly out?: string;
   readonly json?: boolean;
+  readonly threads?: number;
 }
 
 const viewNames = Object.keys(views) as ViewName[];
@@ -32,9 +35,9 @@ export const lookCommand = new Command("look")
   .addOption(new Option("--threads <n>", "threads of the engine").argParser(wholeNumber))
   .option("--json", "print one line of JSON and nothing else")
   .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(12)}${views[name].what}`).join("\n")}`)
-  .action(async (folder: string, text: string | undefined, { view: name, out, json, ...options }: Options) => {
+  .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, ...options }: Options) => {
     const { needsText, flags, hasPicture, make } = views[name];
-    const vain = Object.keys(options).find((flag) => flag !== "threads" && !flags.includes(flag as keyof ViewOptions));
+    const vain = Object.keys(options).find((flag) => !flags.includes(flag as keyof ViewOptions));
     if (vain !== undefined) throw new ConfigError(`--${vain} has no meaning for the view ${name}; leave it out, or choose another --view`);
     const ending = out === undefined ? undefined : endingOf(out, name, hasPicture);
     if (needsText && text === undefined)
@@ -43,7 +46,12 @@ export const lookCommand = new Command("look")
       throw new ConfigError(`the view ${name} is the same for every text; leave "${text}" out, or choose another --view`);
     if (out !== undefined) refuseOverwriting(out, folder);
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-    const view: View = await make({ folder, run: onceRead(folder), text: text ?? "", options: { ...options, warn } });
+    const view: View = await make({
+      run: onceOpened(folder, threads),
+      losses: () => readLosses(folder),
+      text: text ?? "",
+      options: { ...options, warn },
+    });
     if (!allFinite(view.value))
       throw new NonFiniteError(`the view ${name} has numbers that are NaN or infinite; the weights are damaged, or training went wrong`);
     if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending));
@@ -70,13 +78,11 @@ function refuseOverwriting(out: string, folder: string): void {
     throw new ConfigError(`--out ${out}: this file belongs to the run; choose another name`);
 }
 
-/** The run with its weights. Some views need neither. */
-function onceRead(folder: string): () => RunLike {
-  let run: RunLike | undefined;
+/** The run, opened when a view first asks. */
+function onceOpened(folder: string, threads: number | undefined): () => TrainedModel {
+  let run: TrainedModel | undefined;
   return () => {
-    if (run) return run;
-    const opened = openRun(folder);
-    run = { ...opened, ...readWeights(opened) };
+    run ??= open(folder, { threads });
     return run;
   };
 }

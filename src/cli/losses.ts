@@ -1,18 +1,14 @@
 import { FormatError } from "../base/errors.ts";
+import type { LossSeries } from "../pictures/loss-curves.ts";
 import { openRun, paths } from "../runs/folder.ts";
 import { readLog } from "../runs/log.ts";
-
-export interface LossSeries {
-  readonly name: "training" | "validation";
-  readonly points: readonly { readonly step: number; readonly loss: number }[];
-}
 
 /** The losses in a run's log, by step; a loss that was no number is NaN. */
 export function readLosses(folder: string): LossSeries[] {
   openRun(folder); // a folder that is no run gets its own sentence
   const file = paths(folder).log;
   const lines = readLog(file);
-  const series = (name: LossSeries["name"], key: string): LossSeries => ({
+  const series = (name: string, key: string): LossSeries => ({
     name,
     points: lines.flatMap((line) => (key in line ? [{ step: numberOf(line.step), loss: numberOf(line[key]) }] : [])),
   });

@@ -1,8 +1,6 @@
 import { Command } from "commander";
 import type { PredictOptions, Texts } from "../evaluation/predict.ts";
-import { requireTask } from "../evaluation/task.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
-import { type OpenRun, openRun, readWeights } from "../runs/folder.ts";
+import { open, type Trained } from "../library/trained.ts";
 import { givenTexts } from "./texts.ts";
 import { wholeNumber } from "./values.ts";
 
@@ -11,14 +9,14 @@ interface Options {
   readonly threads?: number;
 }
 
-type Predict<Answer> = (run: OpenRun, weights: ParameterBuffer, texts: Texts, options: PredictOptions) => AsyncGenerator<Answer>;
+type Predict<Answer> = (run: Trained, texts: Texts, options: PredictOptions) => AsyncGenerator<Answer>;
 
 /** A command that answers texts, from the arguments or the lines of standard input, one answer for each. */
 export function predictionCommand<Answer>(
   name: "classify" | "tag",
   description: string,
   predict: Predict<Answer>,
-  shown: (answer: Answer, run: OpenRun) => string,
+  shown: (answer: Answer, run: Trained) => string,
 ): Command {
   return new Command(name)
     .description(description)
@@ -27,12 +25,11 @@ export function predictionCommand<Answer>(
     .option("--threads <n>", "threads of the engine", wholeNumber)
     .option("--json", "print one line of JSON and nothing else")
     .action(async (folder: string, given: string[], { json, threads }: Options) => {
-      const run = openRun(folder);
-      requireTask(run, name);
+      const run = open(folder, { threads });
+      run.require(name);
       const { unit, texts } = givenTexts(given, process.stdin);
       const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-      const options = { unit, warn, threads: threads ?? run.config.training.threads };
-      const answers = predict(run, readWeights(run).weights, texts, options);
+      const answers = predict(run, texts, { unit, warn });
       if (json) await printJson(answers);
       else await printEach(answers, (answer) => shown(answer, run));
     });

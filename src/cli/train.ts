@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
-import { filesSource } from "../data/raw.ts";
+import { filesSource } from "../data/source.ts";
 import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";

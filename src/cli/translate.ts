@@ -1,9 +1,7 @@
 import { Command } from "commander";
-import { openWeights } from "../disk/weight-file.ts";
-import { requireTask } from "../evaluation/task.ts";
 import { translateTexts } from "../evaluation/translate.ts";
-import { openRun } from "../runs/folder.ts";
-import type { Precision } from "../trained/baked.ts";
+import { open } from "../library/trained.ts";
+import type { Precision } from "../runtime/device.ts";
 import { addFlags } from "./flags.ts";
 import { printEach, printJson } from "./predictions.ts";
 import { givenTexts } from "./texts.ts";
@@ -25,13 +23,12 @@ export const translate = addFlags(
   beamFlags,
   engineFlags,
 ).action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
-  const run = openRun(folder);
-  requireTask(run, "translate");
+  const run = open(folder, { threads, precision });
+  run.require("translate");
   refuseLonePenalty({ beams, lengthPenalty });
   const { unit, texts } = givenTexts(given, process.stdin);
   const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-  const options = { unit, warn, beams, lengthPenalty, precision, threads: threads ?? run.config.training.threads };
-  const translations = translateTexts(run, openWeights(run), texts, options);
+  const translations = translateTexts(run, texts, { unit, warn, beams, lengthPenalty });
   if (json) await printJson(translations);
   else await printEach(translations, ({ target }) => target);
 });

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { largestBias } from "../generation/sampling.ts";
-import { precisions } from "../trained/baked.ts";
+import { precisions } from "../runtime/device.ts";
 import { between, countFromZero, wholeNumber } from "./values.ts";
 
 // Flags of the commands that write.

@@ -4,7 +4,7 @@ import type { ParameterLayout } from "../graph/parameters.ts";
 import { byteSize } from "../graph/type.ts";
 import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Engine } from "../runtime/session.ts";
+import type { Device } from "../runtime/device.ts";
 import { activationMemory } from "./memory.ts";
 import { type Amount, bound, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
 import { layerOf, type Part, parameterPart, partNames } from "./parts.ts";
@@ -22,7 +22,8 @@ export interface CostOptions {
   /** Tokens that a decoded token sees, itself included; the length if left out. */
   readonly decode?: number;
   readonly phases?: readonly PhaseName[];
-  readonly engine?: Engine;
+  /** What folds constants; nothing else is computed. */
+  readonly device: Device;
 }
 
 export interface Named<Name extends string = string> extends Amount {
@@ -69,8 +70,8 @@ export const adamw = { flops: 17, bytes: 32 } as const;
 
 const outside = "outside the layers";
 
-export async function cost(config: ModelConfig, options: CostOptions = {}): Promise<ModelCost> {
-  const { batch = 1, length = config.context, sourceLength = length, decode = length, phases = phaseNames, engine } = options;
+export async function cost(config: ModelConfig, options: CostOptions): Promise<ModelCost> {
+  const { batch = 1, length = config.context, sourceLength = length, decode = length, phases = phaseNames, device } = options;
   const extent = { batch, length, sourceLength, decode };
   checkExtent(config, extent);
   const layout = parametersOf(modelLoss(config));
@@ -78,7 +79,7 @@ export async function cost(config: ModelConfig, options: CostOptions = {}): Prom
   for (const name of phases) {
     const phase = phaseOf(name, config, extent);
     if (!phase) continue;
-    const graph = await phaseGraph(phase, engine);
+    const graph = await phaseGraph(phase, device);
     found[name] = phaseCost(graph, phase.sizes, layout, name);
   }
   const { total: parameters } = layout;

@@ -82,8 +82,8 @@ function phase(name: PhaseName, fn: TensorFunction, options: Phase["options"], a
 }
 
 /** The graph that runs, with the parts of the model in its places. */
-export function phaseGraph({ fn, options, sizes }: Phase, engine?: CompileOptions["engine"]) {
-  return compile(labelled(fn), { ...options, engine }).graph(options.symbols === "open" ? {} : sizes);
+export function phaseGraph({ fn, options, sizes }: Phase, device: CompileOptions["device"]) {
+  return compile(labelled(fn), { ...options, device }).graph(options.symbols === "open" ? {} : sizes);
 }
 
 /** Refuses lengths that the model has no positions for. */

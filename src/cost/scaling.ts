@@ -1,5 +1,5 @@
 import { decoderConfig } from "../models/config.ts";
-import type { Engine } from "../runtime/session.ts";
+import type { Device } from "../runtime/device.ts";
 import { cost } from "./cost.ts";
 
 // How the steps of attention grow with the length n of a sequence and the width d of a model: counted, and fitted.
@@ -36,10 +36,10 @@ export const scalingSizes = {
 export const scalingHeads = 4;
 
 /** The exact counts of one layer, for n doubled and for d doubled. */
-export const countedScaling = (engine?: Engine): Promise<Scaling[]> =>
+export const countedScaling = (device: Device): Promise<Scaling[]> =>
   scalingOf(async (length, width) => {
     const config = decoderConfig({ layers: 1, heads: scalingHeads, width, context: length, vocab: 1, positions: "none" });
-    const { phases } = await cost(config, { length, phases: ["sequence"], engine });
+    const { phases } = await cost(config, { length, phases: ["sequence"], device });
     const products = new Map(phases.sequence?.parts.map(({ name, products }) => [name as string, products]));
     return byStep((step) => products.get(step) ?? 0);
   });

@@ -1,15 +1,7 @@
-import { countUnknown, encodeClassified, encodePairs, encodeTagged } from "../batches/encode.ts";
-import {
-  type LabelledIds,
-  type Layout,
-  labelledLayout,
-  type PairIds,
-  pairLayout,
-  type TaggedIds,
-  taggedLayout,
-} from "../batches/examples.ts";
-import type { Classified, Example, Pair, Tagged } from "../text/examples.ts";
+import { countUnknown, encoding } from "../batches/encode.ts";
+import type { LabelledIds, Layout, PairIds, TaggedIds } from "../batches/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { unknownSentence } from "../trained/reading.ts";
 import type { Raw, RawExamples, RawText } from "./raw.ts";
 import { type TokenisedText, tokenise } from "./tokenised.ts";
 
@@ -41,25 +33,6 @@ export function labelsOf(raw: RawExamples): string[] | undefined {
   return [...names].sort(numeric ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : 1));
 }
 
-type Encode<E> = (examples: readonly Example[]) => E[];
-
-/** How a task's examples become ids, and how those are batched. The task says which examples these are. */
-export function encoding(
-  task: RawExamples["task"],
-  tokenizer: Tokenizer,
-  labels: readonly string[],
-): { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> } {
-  const kinds = {
-    classify: {
-      encode: (examples: readonly Example[]) => encodeClassified(examples as Classified[], tokenizer, labels),
-      layout: labelledLayout,
-    },
-    tag: { encode: (examples: readonly Example[]) => encodeTagged(examples as Tagged[], tokenizer, labels), layout: taggedLayout },
-    translate: { encode: (examples: readonly Example[]) => encodePairs(examples as Pair[], tokenizer), layout: pairLayout },
-  };
-  return kinds[task] as { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> };
-}
-
 export interface EncodeOptions {
   readonly tokenizer: Tokenizer;
   readonly tokenizerHash: string;
@@ -88,7 +61,5 @@ export function unknownWarnings(encoded: Encoded, tokenizer: Tokenizer): string[
     encoded.kind === "text"
       ? { training: encoded.train.unknown, validation: encoded.valid?.unknown ?? 0 }
       : { training: countUnknown(encoded.train, tokenizer), validation: countUnknown(encoded.valid, tokenizer) };
-  return Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([part, count]) => `${count.toLocaleString("en")} tokens of the ${part} data are not in the vocabulary and count as unknown`);
+  return Object.entries(counts).flatMap(([part, count]) => unknownSentence(count, `${part} data`));
 }

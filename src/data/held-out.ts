@@ -1,39 +1,88 @@
 import { DataError } from "../base/errors.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
-import type { LongerTests } from "../recipes/index.ts";
-import type { RunConfig } from "../runs/config.ts";
-import type { Columns, Example } from "../text/examples.ts";
+import type { EvaluationData } from "../evaluation/evaluate.ts";
+import type { Columns, Task } from "../text/examples.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { Warn } from "../trained/reading.ts";
 import { loadRaw } from "./raw.ts";
-import { inspectTexts, type TextPart } from "./texts.ts";
+import type { DataSource } from "./source.ts";
+import { bytesOf, drained, inspectTexts, openTexts, type TextPart, trainingParts } from "./texts.ts";
+import { type TokenisedText, tokenise } from "./tokenised.ts";
 
-/** What a run is evaluated on. */
-export type HeldOut =
-  /** One text in parts, or (`apart`) several that have nothing to do with each other. */
-  | { readonly kind: "text"; readonly parts: readonly TextPart[]; readonly sha256: string; readonly apart?: boolean }
-  | { readonly kind: "examples"; readonly examples: readonly Example[]; readonly longer?: LongerTests };
+// What a run is evaluated on: files that are given, or the part of its own data that was held out.
+
+/** A run, as far as its data goes. */
+export interface DataOwner {
+  readonly config: {
+    readonly task: Task;
+    readonly data: { readonly source: DataSource; readonly sha256: string };
+    readonly tokenizer: { readonly sha256: string };
+  };
+  readonly tokenizer: Tokenizer;
+}
+
+/** Data to evaluate on, and what closes the files that it is read from. */
+export interface HeldOut {
+  readonly data: EvaluationData;
+  close(): void;
+}
+
+const nothingToClose = () => {};
 
 /** The data that was given, read as the run's task wants it. */
-export async function givenData({ task, data: { source } }: RunConfig, files: readonly string[], columns: Columns): Promise<HeldOut> {
+export async function givenData(owner: DataOwner, files: readonly string[], columns: Columns, cache: string): Promise<HeldOut> {
+  const { task, data } = owner.config;
   if (task === "lm") {
     const wrong = files.find((file) => formatOf(file) !== "txt");
     if (wrong) throw new DataError(`${wrong}: the run is a language model, which is evaluated on .txt files`);
-    const { parts, sha256 } = await inspectTexts(files);
-    return { kind: "text", parts, sha256 };
+    const documents = await openTexts(files, 0);
+    return textData(owner, [trainingParts(documents)], await drained(inspectTexts(documents)), cache);
   }
-  const known = source.kind === "files" ? source.columns : undefined;
-  return { kind: "examples", examples: (await readExamples(files, { task, columns: { ...known, ...columns } })).examples };
+  const known = data.source.kind === "files" ? data.source.columns : undefined;
+  const { examples } = await readExamples(files, { task, columns: { ...known, ...columns } });
+  return { data: { kind: "examples", examples }, close: nothingToClose };
 }
 
 /** The run's own held-out part: a recipe's test, else what it was validated with. */
-export async function ownData({ task, data }: RunConfig, warn: (sentence: string) => void): Promise<HeldOut> {
+export async function ownData(owner: DataOwner, cache: string, warn: Warn): Promise<HeldOut> {
+  const { task, data } = owner.config;
   const raw = await loadRaw(data.source, task);
   if (raw.sha256 !== data.sha256) warn("the data has changed since the run was trained, so some of it may have been trained on");
+  const none = () => new DataError("the run has no validation data; name a file to evaluate on");
   if (raw.kind === "text") {
-    if (raw.test) return { kind: "text", parts: raw.test, sha256: `${raw.sha256} test`, apart: true };
-    if (raw.valid.length === 0) throw new DataError("the run has no validation data; name a file to evaluate on");
-    return { kind: "text", parts: raw.valid, sha256: `${raw.sha256} valid` };
+    if (raw.test)
+      return textData(
+        owner,
+        raw.test.map((part) => [part]),
+        `${raw.sha256} test`,
+        cache,
+      );
+    if (raw.valid.length === 0) throw none();
+    return textData(owner, [raw.valid], `${raw.sha256} valid`, cache);
   }
   const examples = raw.test ?? raw.valid;
-  if (examples.length === 0) throw new DataError("the run has no validation data; name a file to evaluate on");
-  return { kind: "examples", examples, longer: raw.longer };
+  if (examples.length === 0) throw none();
+  return { data: { kind: "examples", examples, longer: raw.longer }, close: nothingToClose };
+}
+
+/** Texts as ids, each by itself; one text may be in several parts. */
+async function textData(
+  { tokenizer, config }: DataOwner,
+  texts: readonly (readonly TextPart[])[],
+  sha256: string,
+  cache: string,
+): Promise<HeldOut> {
+  const tokenised: TokenisedText[] = [];
+  for (const parts of texts) tokenised.push(await tokenise(parts, sha256, tokenizer, config.tokenizer.sha256, cache));
+  return {
+    data: {
+      kind: "text",
+      texts: tokenised.map(({ ids }) => ids),
+      bytes: bytesOf(texts.flat()),
+      unknown: tokenised.reduce((total, { unknown }) => total + unknown, 0),
+    },
+    close() {
+      for (const { ids } of tokenised) ids.close();
+    },
+  };
 }

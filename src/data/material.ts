@@ -4,10 +4,10 @@ import { cut } from "../batches/encode.ts";
 import { type Layout, scoringBatches, trainingBatches } from "../batches/examples.ts";
 import { scoringWindows, trainingWindows } from "../batches/windows.ts";
 import { type ModelConfig, takesAnyLength } from "../models/any.ts";
-import type { RunConfig } from "../runs/config.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { beginning, cutSentence } from "../trained/reading.ts";
+import { scoringRows } from "../training/score.ts";
 import type { Encoded, EncodedExamples, EncodedText } from "./encoded.ts";
-import { separator } from "./tokenised.ts";
 
 /** What training is fed: batches by number, and the batches to validate with. */
 export interface Material {
@@ -21,26 +21,21 @@ export interface Material {
 
 /** While training, more than this would only cost time; `eval` scores everything. */
 const mostValidationTokens = 65_536;
-/** Tokens in a batch that is only scored, and the most scores that they may have together: these fill the memory. */
-const scoringTokens = 4096;
-const mostScores = 4_000_000;
-
-export const scoringRows = ({ context, vocab }: ModelConfig): number =>
-  Math.max(1, Math.floor(Math.min(scoringTokens, mostScores / vocab) / context));
-
-export function materialOf(encoded: Encoded, config: Pick<RunConfig, "model" | "training">, tokenizer: Tokenizer): Material {
-  return encoded.kind === "text" ? textMaterial(encoded, config, tokenizer) : exampleMaterial(encoded, config);
+/** Whom the batches are for. */
+interface Reader {
+  readonly model: ModelConfig;
+  readonly training: { readonly batch: number; readonly seed: number };
 }
 
-function textMaterial(
-  { train, valid }: EncodedText,
-  { model, training }: Pick<RunConfig, "model" | "training">,
-  tokenizer: Tokenizer,
-): Material {
+export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenizer): Material {
+  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader);
+}
+
+function textMaterial({ train, valid }: EncodedText, { model, training }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
   const { batch, seed } = training;
   const windows = Math.ceil(mostValidationTokens / context);
-  const before = separator(tokenizer) ?? 0;
+  const before = beginning(tokenizer);
   return {
     batches: trainingWindows(train.ids, { batch, context }, chance(seed)),
     ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(model), context, before, windows }) }),
@@ -53,7 +48,7 @@ function textMaterial(
   };
 }
 
-function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Pick<RunConfig, "model" | "training">): Material {
+function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader): Material {
   const { context } = model;
   const { batch, seed } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
@@ -64,15 +59,12 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
     ...(held.examples.length > 0 && { validation: () => scoringBatches(held.examples, layout, { batch, shapes }) }),
     padding: batches.padding,
     warnings: [
-      ...cutWarning("training", shorter.count, train.length, context),
-      ...cutWarning("validation", held.count, held.examples.length, context),
+      ...cutSentence(shorter.count, train.length, "training examples", context),
+      ...cutSentence(held.count, held.examples.length, "validation examples", context),
     ],
     close() {},
   };
 }
-
-const cutWarning = (part: string, count: number, all: number, context: number): string[] =>
-  count > 0 ? [`${count} of ${all} ${part} examples are longer than the context of ${context} tokens and are cut`] : [];
 
 /** How many examples of the usual length there are in the tokens that may be scored. */
 function affordable<E>(examples: readonly E[], layout: Layout<E>): number {

@@ -1,13 +1,22 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { DataError } from "../base/errors.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
-import type { DataSource } from "../runs/config.ts";
-import type { Columns, Example, ExampleTask, Task } from "../text/examples.ts";
+import type { Example, ExampleTask, Task } from "../text/examples.ts";
 import { inputOf, splitByHash, withoutDuplicates } from "../text/split.ts";
-import { bytesOf, inspectTexts, splitTexts, type TextPart } from "./texts.ts";
+import type { DataSource, FileSource } from "./source.ts";
+import {
+  bytesOf,
+  drained,
+  inspectTexts,
+  openTexts,
+  readPart,
+  type TextPart,
+  trainingParts,
+  validationParts,
+  wholePieces,
+} from "./texts.ts";
 
 // Data as it was found: text or examples, in parts to train on, to validate with, and (recipes) to test on.
 
@@ -39,8 +48,24 @@ export type Raw = RawText | RawExamples;
 /** How much there is: bytes of text, or examples. */
 export const amount = (raw: Raw, part: "train" | "valid"): number => (raw.kind === "text" ? bytesOf(raw[part]) : raw[part].length);
 
-export async function loadRaw(source: DataSource, task?: Task): Promise<Raw> {
-  if (source.kind === "recipe") return loadRecipe(source.name, source.full);
+/** Told of the text to train on while it is read, so that nothing is read again to learn a vocabulary from it. */
+export type Learn = (found: Found, texts: AsyncIterable<string>) => Promise<void>;
+
+/** What is known of data when its text comes. */
+export type Found = { readonly task: "lm" } | { readonly task: ExampleTask; readonly train: readonly Example[] };
+
+/** Reads data, all of it once. */
+export async function loadRaw(source: DataSource, task?: Task, learn: Learn = async () => {}): Promise<Raw> {
+  const raw = source.kind === "recipe" ? await loadRecipe(source.name, source.full, learn) : await loadFiles(source, task, learn);
+  if (raw.kind === "examples") await learn({ task: raw.task, train: raw.train }, textsOf(raw.train));
+  return raw;
+}
+
+async function* textsOf(examples: readonly Example[]): AsyncGenerator<string> {
+  for (const example of examples) yield* "source" in example ? [example.source, example.target] : [example.text];
+}
+
+async function loadFiles(source: FileSource, task: Task | undefined, learn: Learn): Promise<Raw> {
   for (const file of [...source.files, ...(source.valid ? [source.valid] : [])]) {
     if (statSync(file, { throwIfNoEntry: false })?.isDirectory()) throw new DataError(`${file}: this is a folder; name a file in it`);
   }
@@ -52,7 +77,7 @@ export async function loadRaw(source: DataSource, task?: Task): Promise<Raw> {
   if (texts.length > 0) {
     if (task !== undefined && task !== "lm")
       throw new DataError(`${texts[0]}: a .txt is plain text, for --task lm; --task ${task} wants a .tsv, .csv or .jsonl with examples`);
-    return loadTexts(source);
+    return loadTexts(source, learn);
   }
   if (task === "lm")
     throw new DataError(
@@ -61,10 +86,11 @@ export async function loadRaw(source: DataSource, task?: Task): Promise<Raw> {
   return loadExamples(source, task);
 }
 
-async function loadRecipe(name: string, full: boolean): Promise<Raw> {
+async function loadRecipe(name: string, full: boolean, learn: Learn): Promise<Raw> {
   const data = await recipe(name).data(full);
-  if (data.kind === "text") return loadTexts({ kind: "files", files: [data.file], validFraction: data.validFraction });
+  if (data.kind === "text") return loadTexts({ kind: "files", files: [data.file], validFraction: data.validFraction }, learn);
   if (data.kind === "made-text") {
+    await learn({ task: "lm" }, wholePieces(readPart({ text: data.train })));
     const [train, valid] = [[{ text: data.train }], [{ text: data.valid }]];
     return {
       kind: "text",
@@ -78,32 +104,42 @@ async function loadRecipe(name: string, full: boolean): Promise<Raw> {
   return { ...data, sha256: hashExamples(data.train, data.valid), warnings: [] };
 }
 
-type Files = Extract<DataSource, { kind: "files" }>;
-
-export interface FileOptions {
-  readonly valid?: string;
-  readonly validFraction?: number;
-  readonly columns?: Columns;
+async function loadTexts({ files, valid, validFraction }: FileSource, learn: Learn): Promise<RawText> {
+  if (valid !== undefined && formatOf(valid) !== "txt")
+    throw new DataError(`${valid}: the training data is text, so the validation data must be a .txt too`);
+  const documents = await openTexts(files, valid === undefined ? validFraction : 0);
+  const text = inspectTexts(documents);
+  const heard = listening(text);
+  await learn({ task: "lm" }, heard);
+  const sha256 = heard.result ?? (await drained(text)); // what nobody listened to is inspected all the same
+  const train = trainingParts(documents);
+  if (valid === undefined) return { kind: "text", train, valid: validationParts(documents), sha256, warnings: [] };
+  const other = await openTexts([valid], 0);
+  const otherHash = await drained(inspectTexts(other));
+  return { kind: "text", train, valid: trainingParts(other), sha256: joinedHash(sha256, otherHash), warnings: [] };
 }
 
-/** Files as a source of data; their places are kept in full, so that a run can go on from another folder. */
-export const filesSource = (files: readonly string[], { valid, validFraction = 0.1, columns = {} }: FileOptions): Files => ({
-  kind: "files",
-  files: files.map((file) => resolve(file)),
-  ...(valid !== undefined && { valid: resolve(valid) }),
-  validFraction,
-  ...(Object.keys(columns).length > 0 && { columns }),
-});
-
-async function loadTexts({ files, valid, validFraction }: Files): Promise<RawText> {
-  const inspected = await inspectTexts(files);
-  if (valid === undefined) return { kind: "text", ...splitTexts(inspected.parts, validFraction), sha256: inspected.sha256, warnings: [] };
-  if (formatOf(valid) !== "txt") throw new DataError(`${valid}: the training data is text, so the validation data must be a .txt too`);
-  const other = await inspectTexts([valid]);
-  return { kind: "text", train: inspected.parts, valid: other.parts, sha256: joinedHash(inspected.sha256, other.sha256), warnings: [] };
+/** A generator to listen to, which remembers what it gave back in the end, and can be left before. */
+function listening<Result>(pieces: AsyncGenerator<string, Result>): AsyncIterable<string> & { readonly result?: Result } {
+  const state: { result?: Result } = {};
+  return {
+    get result() {
+      return state.result;
+    },
+    async *[Symbol.asyncIterator]() {
+      for (;;) {
+        const { done, value } = await pieces.next();
+        if (done) {
+          state.result = value;
+          return;
+        }
+        yield value;
+      }
+    },
+  };
 }
 
-async function loadExamples({ files, valid, validFraction, columns }: Files, task?: ExampleTask): Promise<RawExamples> {
+async function loadExamples({ files, valid, validFraction, columns }: FileSource, task?: ExampleTask): Promise<RawExamples> {
   const read = await readExamples(files, { task, columns });
   const found: readonly Example[] = read.examples;
   if (valid === undefined) {
@@ -144,5 +180,5 @@ function hashExamples(...lists: readonly (readonly Example[])[]): string {
 
 const joinedHash = (...parts: readonly string[]): string => createHash("sha256").update(parts.join()).digest("hex");
 
-/** The task that raw data is for. */
-export const taskOf = (raw: Raw): Task => (raw.kind === "text" ? "lm" : raw.task);
+/** The task that data is for. */
+export const taskOfData = (raw: Raw): Task => (raw.kind === "text" ? "lm" : raw.task);

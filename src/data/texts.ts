@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
 import { DataError } from "../base/errors.ts";
-import { readBytes } from "../disk/text-files.ts";
-import { textChunks } from "../text/utf8.ts";
+import { readBytes, sizeOf } from "../disk/text-files.ts";
+import { type TextPlace, textChunks } from "../text/utf8.ts";
+import { lastCut } from "../tokens/cut.ts";
 
 // Text of any length, as stretches of files that are read piece by piece.
 
@@ -20,39 +21,88 @@ const length = (part: TextPart): number => ("text" in part ? Buffer.byteLength(p
 
 export const bytesOf = (parts: readonly TextPart[]): number => parts.reduce((total, part) => total + length(part), 0);
 
-/** Reads all of it once: whether it is UTF-8, how long it is, and its hash. */
-export async function inspectTexts(files: readonly string[]): Promise<{ parts: FilePart[]; sha256: string }> {
-  const hash = createHash("sha256");
-  const parts: FilePart[] = [];
-  for (const file of files) {
-    let end = 0;
-    const hashed = async function* () {
-      for await (const chunk of readBytes(file)) {
-        hash.update(chunk);
-        end += chunk.length;
-        yield chunk;
-      }
-    };
-    for await (const piece of textChunks(hashed(), file)) void piece;
-    if (end === 0) throw new DataError(`${file}: the file is empty; give it some text to learn from`);
-    hash.update(`;${end};`);
-    parts.push({ file, begin: 0, end });
-  }
-  return { parts, sha256: hash.digest("hex") };
+/** A file of text: its first bytes are trained on, the rest is for validation. */
+export interface Document {
+  readonly file: string;
+  /** Where the part to validate with begins; never within a character. */
+  readonly cut: number;
+  readonly end: number;
 }
 
-/** The last share of the text is for validation; the rest is trained on. */
-export function splitTexts(parts: readonly FilePart[], fraction: number): { train: FilePart[]; valid: FilePart[] } {
-  let left = bytesOf(parts) - Math.floor(bytesOf(parts) * fraction);
-  const [train, valid]: [FilePart[], FilePart[]] = [[], []];
-  for (const part of parts) {
-    const bytes = length(part);
-    const cut = left >= bytes ? part.end : Math.min(part.end, characterStart(part.file, part.begin + Math.max(0, left)));
-    if (cut > part.begin) train.push({ ...part, end: cut });
-    if (cut < part.end) valid.push({ ...part, begin: cut });
-    left -= bytes;
+/** Files as documents of one text, whose last share is for validation. Nothing is read yet but where a character begins. */
+export async function openTexts(files: readonly string[], validFraction: number): Promise<Document[]> {
+  const sizes: number[] = [];
+  for (const file of files) {
+    const bytes = await sizeOf(file);
+    if (bytes === 0) throw new DataError(`${file}: the file is empty; give it some text to learn from`);
+    sizes.push(bytes);
   }
-  return { train, valid };
+  const bytes = sizes.reduce((a, b) => a + b, 0);
+  let left = bytes - Math.floor(bytes * validFraction);
+  return files.map((file, i) => {
+    const end = sizes[i];
+    const cut = left >= end ? end : Math.min(end, characterStart(file, Math.max(0, left)));
+    left -= end;
+    return { file, cut, end };
+  });
+}
+
+export const trainingParts = (documents: readonly Document[]): FilePart[] =>
+  documents.filter(({ cut }) => cut > 0).map(({ file, cut }) => ({ file, begin: 0, end: cut }));
+
+export const validationParts = (documents: readonly Document[]): FilePart[] =>
+  documents.filter(({ cut, end }) => cut < end).map(({ file, cut, end }) => ({ file, begin: cut, end }));
+
+/**
+ * Reads all of it once: whether it is UTF-8, and its hash, which is given back. On the way the text to train on comes out, in pieces that
+ * a tokenizer can learn from.
+ */
+export async function* inspectTexts(documents: readonly Document[]): AsyncGenerator<string, string> {
+  const hash = createHash("sha256");
+  const hashed = async function* (file: string, begin: number, end: number) {
+    let left = end - begin;
+    for await (const chunk of readBytes(file, { start: begin, end: end - 1 })) {
+      hash.update(chunk);
+      left -= chunk.length;
+      yield chunk;
+    }
+    if (left > 0) throw new DataError(`${file}: the file became shorter while it was read; train on a copy of it`);
+  };
+  for (const { file, cut, end } of documents) {
+    let at: TextPlace = { offset: 0, line: 1 };
+    if (cut > 0) at = yield* wholePieces(textChunks(hashed(file, 0, cut), file, at));
+    if (cut < end) await drained(textChunks(hashed(file, cut, end), file, at));
+    hash.update(`;${end};`);
+  }
+  return hash.digest("hex");
+}
+
+/** Reads to the end of something whose pieces nobody wants. */
+export async function drained<Result>(pieces: AsyncGenerator<unknown, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) return value;
+  }
+}
+
+const longestWait = 2 ** 20;
+
+/** The same text, cut only where a tokenizer would cut it too; a million characters without such a place are cut anyway. */
+export async function* wholePieces<Result>(pieces: AsyncGenerator<string, Result>): AsyncGenerator<string, Result> {
+  let waiting = "";
+  for (;;) {
+    const { done, value } = await pieces.next();
+    if (done) {
+      if (waiting !== "") yield waiting;
+      return value;
+    }
+    waiting += value;
+    let end = lastCut(waiting);
+    if (end === 0 && waiting.length > longestWait) end = waiting.length; // pieces end with a whole character
+    if (end === 0) continue;
+    yield waiting.slice(0, end);
+    waiting = waiting.slice(end);
+  }
 }
 
 /** The first place from `at` on where a character begins. */

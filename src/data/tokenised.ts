@@ -5,10 +5,10 @@ import { RunError } from "../base/errors.ts";
 import type { Ids } from "../batches/ids.ts";
 import { diskError, makeFolders, readPieces, removeQuietly, writeDurably } from "../disk/files.ts";
 import { IdsWriter, idsInFile, idWidth } from "../disk/ids-file.ts";
-import { lastCut } from "../tokens/cut.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { separator } from "../trained/reading.ts";
 import { prune, touch } from "./cache.ts";
-import { readPart, type TextPart } from "./texts.ts";
+import { readPart, type TextPart, wholePieces } from "./texts.ts";
 
 // Tokenised text is a file of ids, kept in a cache under a hash of the text and the tokenizer, so that a second run need not make it again.
 
@@ -16,15 +16,6 @@ export interface TokenisedText {
   readonly ids: Ids & { close(): void };
   /** Tokens that the vocabulary did not have. */
   readonly unknown: number;
-}
-
-/**
- * With a tokenizer of characters or bytes, an empty prompt and the seam of two documents are a newline, or a space where the vocabulary
- * has no newline; with others, the end-of-text token.
- */
-export function separator(tokenizer: Tokenizer): number | undefined {
-  if (tokenizer.kind !== "char" && tokenizer.kind !== "byte") return tokenizer.end;
-  return [...tokenizer.encode("\n"), ...tokenizer.encode(" ")].find((id) => id !== tokenizer.unknown);
 }
 
 export async function tokenise(
@@ -109,20 +100,4 @@ async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: str
   } finally {
     writer.close();
   }
-}
-
-const longestWait = 2 ** 20;
-
-/** The same text, cut only where a tokenizer would cut it too; a million characters without such a place are cut anyway. */
-export async function* wholePieces(pieces: AsyncIterable<string>): AsyncGenerator<string> {
-  let waiting = "";
-  for await (const piece of pieces) {
-    waiting += piece;
-    let end = lastCut(waiting);
-    if (end === 0 && waiting.length > longestWait) end = waiting.length; // pieces end with a whole character
-    if (end === 0) continue;
-    yield waiting.slice(0, end);
-    waiting = waiting.slice(end);
-  }
-  if (waiting !== "") yield waiting;
 }

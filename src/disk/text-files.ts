@@ -69,7 +69,7 @@ function refuseAbove(bytes: number, file: string): void {
   throw new DataError(`${file}: more than ${mostBytes / 1e6} MB of examples in all, which are held in memory; train on a part of them`);
 }
 
-async function sizeOf(file: string): Promise<number> {
+export async function sizeOf(file: string): Promise<number> {
   try {
     return (await stat(file)).size;
   } catch (cause) {

@@ -1,30 +1,31 @@
+import type { Batch } from "../batches/batch.ts";
 import { ignored } from "../batches/batch.ts";
-import { countUnknown, cut, encodePairs } from "../batches/encode.ts";
-import type { LabelledIds, TaggedIds } from "../batches/examples.ts";
+import { countUnknown, cut, encodePairs, encoding } from "../batches/encode.ts";
+import { type LabelledIds, pairLayout, scoringBatches, type TaggedIds } from "../batches/examples.ts";
+import type { Ids } from "../batches/ids.ts";
 import { scoringWindows } from "../batches/windows.ts";
-import { encoding } from "../data/encoded.ts";
-import type { HeldOut } from "../data/held-out.ts";
-import { scoringRows } from "../data/material.ts";
-import { bytesOf } from "../data/texts.ts";
-import { separator, type TokenisedText, tokenise } from "../data/tokenised.ts";
-import { unwritten } from "../generation/prompt.ts";
-import { type TranslateOptions, Translator } from "../generation/translator.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
+import { type TranslateOptions, translateIds } from "../generation/translator.ts";
 import { bleu } from "../metrics/bleu.ts";
 import { chrf } from "../metrics/chrf.ts";
 import { classification } from "../metrics/classification.ts";
 import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
-import type { OpenRun } from "../runs/folder.ts";
 import type { Example, Pair } from "../text/examples.ts";
-import { baked, type Precision } from "../trained/baked.ts";
-import { Scorer } from "../training/score.ts";
-import { LabelScorer, likeliest, uselessWeights } from "./label-scorer.ts";
+import { beginning, cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+import { scoringRows, trainedLoss } from "../training/score.ts";
+import { labelScores, likeliest, uselessWeights } from "./labels.ts";
 import { nearest, questionsOf } from "./references.ts";
-import { cutTexts, unknownTokens } from "./warnings.ts";
 
 // How good a trained model is, with the measures of its task.
+
+/** What a model is evaluated on. */
+export type EvaluationData =
+  /** Texts as ids, each scored by itself, and how many bytes they have in all. */
+  | { readonly kind: "text"; readonly texts: readonly Ids[]; readonly bytes: number; readonly unknown?: number }
+  /** Examples; and tests with longer ones, by name. */
+  | { readonly kind: "examples"; readonly examples: readonly Example[]; readonly longer?: Readonly<Record<string, readonly Example[]>> };
 
 export interface TextMeasures {
   /** Mean negative log-likelihood of a token, in nats. */
@@ -66,19 +67,13 @@ export type LongerMeasures = Readonly<Record<`accuracy${string}` | `exact${strin
 export type Measures = TextMeasures | ((LabelMeasures | TranslationMeasures) & LongerMeasures);
 
 export interface EvaluateOptions extends TranslateOptions {
-  readonly cache: string;
-  /** Weights as they are (the default), or rounded. */
-  readonly precision?: Precision;
-  readonly threads?: number;
-  readonly warn?: (sentence: string) => void;
+  readonly warn?: Warn;
 }
 
-export async function evaluate(run: OpenRun, weights: ParameterBuffer, data: HeldOut, options: EvaluateOptions): Promise<Measures> {
-  if (data.kind === "text") return evaluateText(run, weights, data, options);
+export async function evaluate(trained: TrainedModel, data: EvaluationData, options: EvaluateOptions = {}): Promise<Measures> {
+  if (data.kind === "text") return evaluateText(trained, data, options);
   const measured = (examples: readonly Example[]) =>
-    run.config.task === "translate"
-      ? evaluateTranslation(run, weights, examples as Pair[], options)
-      : evaluateLabels(run, weights, examples, options);
+    trained.task === "translate" ? evaluateTranslation(trained, examples as Pair[], options) : evaluateLabels(trained, examples, options);
   const measures = await measured(data.examples);
   const longer: Record<string, number> = {};
   for (const [name, examples] of Object.entries(data.longer ?? {})) {
@@ -89,92 +84,53 @@ export async function evaluate(run: OpenRun, weights: ParameterBuffer, data: Hel
   return { ...measures, ...longer };
 }
 
-type TextData = Extract<HeldOut, { kind: "text" }>;
+type TextData = Extract<EvaluationData, { kind: "text" }>;
 
-async function evaluateText(
-  { config, tokenizer }: OpenRun,
-  weights: ParameterBuffer,
-  { parts, sha256, apart }: TextData,
-  options: EvaluateOptions,
-): Promise<TextMeasures> {
-  const texts: TokenisedText[] = [];
-  for (const text of apart ? parts.map((part) => [part]) : [parts])
-    texts.push(await tokenise(text, sha256, tokenizer, config.tokenizer.sha256, options.cache));
-  warnUnknown(
-    texts.reduce((total, { unknown }) => total + unknown, 0),
-    options,
-  );
-  const { context } = config.model;
-  const { threads, precision = "f32" } = options;
-  const rounded = precision === "f32" ? undefined : baked(weights, precision);
-  const scorer = new Scorer(config.model, { threads, ...rounded });
-  try {
-    const scoring = { batch: scoringRows(config.model), context, before: separator(tokenizer) ?? 0 };
-    const windows = function* () {
-      for (const { ids } of texts) yield* scoringWindows(ids, scoring);
-    };
-    const { loss, targets: tokens } = await scorer.score(windows(), rounded ? undefined : weights);
-    if (!Number.isFinite(loss)) throw uselessWeights();
-    const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, bytesOf(parts)) };
-    return { loss, ...shares, tokens, examples: texts.reduce((total, { ids }) => total + Math.ceil(ids.length / context), 0) };
-  } finally {
-    for (const { ids } of texts) ids.close();
-    await scorer.release();
-  }
+async function evaluateText(trained: TrainedModel, data: TextData, options: EvaluateOptions): Promise<TextMeasures> {
+  warnUnknown(data.unknown ?? 0, options);
+  const { context } = trained.model;
+  const { loss, targets: tokens } = await trainedLoss(trained, windowsOf(trained, data));
+  if (!Number.isFinite(loss)) throw uselessWeights();
+  const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, data.bytes) };
+  return { loss, ...shares, tokens, examples: data.texts.reduce((total, { length }) => total + Math.ceil(length / context), 0) };
 }
 
-async function evaluateLabels(
-  run: OpenRun,
-  weights: ParameterBuffer,
-  examples: readonly Example[],
-  options: EvaluateOptions,
-): Promise<LabelMeasures> {
-  const { task, model, labels = [] } = run.config;
-  const { encode, layout } = encoding(task as "classify" | "tag", run.tokenizer, labels);
+function* windowsOf({ model, tokenizer }: TrainedModel, { texts }: TextData, windows?: number): Generator<Batch> {
+  const options = { batch: scoringRows(model), context: model.context, before: beginning(tokenizer), windows };
+  for (const ids of texts) yield* scoringWindows(ids, options);
+}
+
+async function evaluateLabels(trained: TrainedModel, examples: readonly Example[], options: EvaluateOptions): Promise<LabelMeasures> {
+  const { task, tokenizer, labels, model } = trained;
+  const { encode, layout } = encoding(task as "classify" | "tag", tokenizer, labels);
   const whole = encode(examples);
-  warnUnknown(countUnknown(whole, run.tokenizer), options);
+  warnUnknown(countUnknown(whole, tokenizer), options);
   const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | TaggedIds)[];
-  const scorer = new LabelScorer(run, weights, options.threads);
   const [truth, predicted]: [number[], number[]] = [[], []];
-  try {
-    for await (const { place, scores } of scorer.score(encoded, layout)) {
-      for (const [at, target] of targetsOf(encoded[place]).entries()) {
-        if (target === ignored) continue;
-        truth.push(target);
-        predicted.push(likeliest(scores.subarray(at * labels.length, (at + 1) * labels.length)));
-      }
+  for await (const { place, scores } of labelScores(trained, encoded, layout)) {
+    for (const [at, target] of targetsOf(encoded[place]).entries()) {
+      if (target === ignored) continue;
+      truth.push(target);
+      predicted.push(likeliest(scores.subarray(at * labels.length, (at + 1) * labels.length)));
     }
-    return { ...classification(truth, predicted, labels.length), labels, examples: examples.length };
-  } finally {
-    await scorer.release();
   }
+  return { ...classification(truth, predicted, labels.length), labels, examples: examples.length };
 }
 
 const targetsOf = (example: LabelledIds | TaggedIds): Int32Array => ("tags" in example ? example.tags : Int32Array.of(example.label));
 
 async function evaluateTranslation(
-  run: OpenRun,
-  weights: ParameterBuffer,
+  trained: TrainedModel,
   examples: readonly Pair[],
   options: EvaluateOptions,
 ): Promise<TranslationMeasures> {
-  const { tokenizer } = run;
-  const { model } = run.config;
+  const { tokenizer, model } = trained;
   const whole = encodePairs(examples, tokenizer);
   warnUnknown(countUnknown(whole, tokenizer), options);
   const encoded = shortened(whole, model.context, options);
-  const { start = 0, end = 0 } = tokenizer;
-  const translator = new Translator(model, {
-    start,
-    end,
-    forbidden: unwritten(tokenizer),
-    threads: options.threads,
-    ...baked(weights, options.precision),
-  });
   const questions = questionsOf(examples);
   const sources = questions.map(({ place }) => encoded[place].source);
-  const found = await translator.translate(sources, options).finally(() => translator.release());
-  const targets = found.map(({ tokens }) => tokens);
+  const targets = (await translateIds(trained, sources, options)).map(({ tokens }) => tokens);
   const hypotheses = targets.map((ids) => tokenizer.decode(ids));
   const references = questions.map((question, i) => nearest(hypotheses[i], question.references));
   const first = questions.map((question) => question.references[0]);
@@ -193,11 +149,26 @@ async function evaluateTranslation(
 }
 
 function warnUnknown(count: number, { warn }: EvaluateOptions): void {
-  for (const sentence of unknownTokens(count)) warn?.(sentence);
+  for (const sentence of unknownSentence(count)) warn?.(sentence);
 }
 
 function shortened<E extends object>(examples: readonly E[], context: number, { warn }: EvaluateOptions): readonly E[] {
   const { examples: shorter, count } = cut(examples, context);
-  for (const sentence of cutTexts(count, examples.length, "examples", context)) warn?.(sentence);
+  for (const sentence of cutSentence(count, examples.length, "examples", context)) warn?.(sentence);
   return shorter;
+}
+
+const mostTokens = 16_384;
+
+/** A part of the data, large enough to see what rounding does to a model that writes. */
+export function* fewBatches(trained: TrainedModel, data: EvaluationData): Generator<Batch> {
+  const { model, tokenizer } = trained;
+  if (data.kind === "text") {
+    yield* windowsOf(trained, data, Math.ceil(mostTokens / model.context));
+    return;
+  }
+  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context).examples;
+  const usualLength = pairs.reduce((sum, { targets }) => sum + targets.length, 0) / pairs.length;
+  const few = pairs.slice(0, Math.max(1, Math.ceil(mostTokens / usualLength)));
+  yield* scoringBatches(few, pairLayout, { batch: 32, shapes: "any" });
 }

@@ -2,12 +2,10 @@ import { DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, tagUnits, wordsOf } from "../batches/encode.ts";
 import { type LabelledIds, type Layout, labelledLayout, type TaggedIds, taggedLayout } from "../batches/examples.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
-import type { OpenRun } from "../runs/folder.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { LabelScorer, likeliest } from "./label-scorer.ts";
-import { requireTask } from "./task.ts";
-import { cutTexts, unknownTokens } from "./warnings.ts";
+import { cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+import { labelScores, likeliest } from "./labels.ts";
 
 // Labels and tags for texts that have none. Any number of texts goes through, a chunk at a time, and comes out in order.
 
@@ -28,20 +26,19 @@ export interface Tagging {
 }
 
 export interface PredictOptions {
-  readonly threads?: number;
   /** What a text is called in errors and warnings, such as "line". */
   readonly unit?: string;
   /** Told once, when all texts are through. */
-  readonly warn?: (sentence: string) => void;
+  readonly warn?: Warn;
 }
 
 export type Texts = Iterable<string> | AsyncIterable<string>;
 
-export const classifyTexts = (run: OpenRun, weights: ParameterBuffer, texts: Texts, options: PredictOptions = {}) =>
-  predict(run, weights, texts, options, classifying(run.tokenizer));
+export const classifyTexts = (trained: TrainedModel, texts: Texts, options: PredictOptions = {}) =>
+  predict(trained, texts, options, classifying(trained.tokenizer));
 
-export const tagTexts = (run: OpenRun, weights: ParameterBuffer, texts: Texts, options: PredictOptions = {}) =>
-  predict(run, weights, texts, options, tagging(run.tokenizer));
+export const tagTexts = (trained: TrainedModel, texts: Texts, options: PredictOptions = {}) =>
+  predict(trained, texts, options, tagging(trained.tokenizer));
 
 /** How one task's texts become ids, and its scores an answer. */
 interface Reading<E, Answer> {
@@ -101,32 +98,26 @@ function unitNames(text: string, units: readonly Int32Array[], tokenizer: Tokeni
 const atOnce = 1024;
 
 async function* predict<E extends LabelledIds | TaggedIds, Answer>(
-  run: OpenRun,
-  weights: ParameterBuffer,
+  trained: TrainedModel,
   texts: Texts,
-  { threads, unit = "text", warn = () => {} }: PredictOptions,
+  { unit = "text", warn = () => {} }: PredictOptions,
   { task, layout, encode, answer }: Reading<E, Answer>,
 ): AsyncGenerator<Answer> {
-  requireTask(run, task);
-  const { context } = run.config.model;
-  const scorer = new LabelScorer(run, weights, threads);
+  trained.require(task);
+  const { context } = trained.model;
   let [all, shortened, unknown] = [0, 0, 0];
-  try {
-    for await (const chunk of chunks(texts, atOnce)) {
-      const { encoded: whole, failure } = encodedUntilEmpty(chunk, encode, (i) => `${unit} ${all + i + 1}`);
-      if (failure && whole.length === 0) throw failure;
-      const { examples, count } = cut(whole, context);
-      [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, run.tokenizer)];
-      const answers: Answer[] = new Array(whole.length);
-      for await (const { place, scores } of scorer.score(examples, layout))
-        answers[place] = answer(chunk[place], examples[place], scores, scorer.labels);
-      yield* answers;
-      if (failure) throw failure;
-    }
-  } finally {
-    await scorer.release();
+  for await (const chunk of chunks(texts, atOnce)) {
+    const { encoded: whole, failure } = encodedUntilEmpty(chunk, encode, (i) => `${unit} ${all + i + 1}`);
+    if (failure && whole.length === 0) throw failure;
+    const { examples, count } = cut(whole, context);
+    [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, trained.tokenizer)];
+    const answers: Answer[] = new Array(whole.length);
+    for await (const { place, scores } of labelScores(trained, examples, layout))
+      answers[place] = answer(chunk[place], examples[place], scores, trained.labels);
+    yield* answers;
+    if (failure) throw failure;
   }
-  for (const sentence of [...cutTexts(shortened, all, `${unit}s`, context), ...unknownTokens(unknown)]) warn(sentence);
+  for (const sentence of [...cutSentence(shortened, all, `${unit}s`, context), ...unknownSentence(unknown)]) warn(sentence);
 }
 
 export async function* chunks(texts: Texts, size: number): AsyncGenerator<string[]> {

@@ -1,6 +1,6 @@
 import type { Chance } from "../base/chance.ts";
 import { NonFiniteError } from "../base/errors.ts";
-import { candidates, chosen, notNumbers, type Sampling } from "./sampling.ts";
+import { candidates, drawToken, notNumbers, type Sampling } from "./sampling.ts";
 import type { Next, Prompt, Speaker, Speech } from "./speech.ts";
 
 /** Why a request is answered: the model said `</s>`, or there were as many tokens as wanted (or as fit). */
@@ -116,7 +116,7 @@ export class RunningBatch {
     const { request, ids } = one;
     const { scores, total } = one.next as Next;
     if (!Number.isFinite(total)) throw new NonFiniteError(notNumbers);
-    const token = chosen(candidates(scores, request.sampling, ids), request.chance.uniform(one.said));
+    const token = drawToken(candidates(scores, request.sampling, ids), request.chance.uniform(one.said));
     const logProbability = scores[token] - total;
     if (token === request.end) return { request, logProbability, finish: "end" };
     ids.push(token);

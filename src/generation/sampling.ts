@@ -122,7 +122,7 @@ function nucleus(weights: Float64Array, order: readonly number[], wanted: number
 }
 
 /** One of the candidates, by a number from [0, 1). */
-export function chosen({ tokens, probabilities }: Candidates, uniform: number): number {
+export function drawToken({ tokens, probabilities }: Candidates, uniform: number): number {
   let sum = 0;
   for (let i = 0; i < tokens.length; i++) {
     sum += probabilities[i];

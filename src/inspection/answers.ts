@@ -1,6 +1,7 @@
 import { readsSource } from "../models/any.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
-import { type Reading, type ReadingOptions, type RunLike, readingOf } from "./reading.ts";
+import { type Reading, type ReadingOptions, readingOf } from "./reading.ts";
 
 // What a model answers to one text, as log-probabilities.
 
@@ -17,13 +18,9 @@ export interface Candidate {
 }
 
 /** The answers to a reading, with some taps replaced or not. */
-export async function answersOf(
-  run: RunLike,
-  reading: Reading,
-  options: Pick<ObserveOptions, "patches" | "threads"> = {},
-): Promise<Answers> {
-  const { scores } = await observe(run, reading, { ...options, outputs: ["scores"] });
-  const { model } = run.config;
+export async function answersOf(run: TrainedModel, reading: Reading, patches?: ObserveOptions["patches"]): Promise<Answers> {
+  const { scores } = await observe(run, reading, { patches, outputs: ["scores"] });
+  const { model } = run;
   const axes = model.model !== "encoder" ? ["time", "vocab"] : model.task === "tag" ? ["time", "label"] : ["label"];
   const logProbabilities = logSoftmax(activationOf({ name: "log-probabilities", axes }, scores));
   const loss = meanLoss(logProbabilities, reading.feeds.targets.data as Int32Array);
@@ -52,9 +49,9 @@ function meanLoss(logProbabilities: Activation, targets: Int32Array): number | u
 }
 
 /** The likeliest answers of a row of log-probabilities. */
-export function likeliest(run: RunLike, row: Float32Array, count: number): Candidate[] {
-  const { config, tokenizer } = run;
-  const name = config.model.model === "encoder" ? (i: number) => config.labels?.[i] ?? String(i) : (id: number) => tokenizer.piece(id);
+export function likeliest(run: TrainedModel, row: Float32Array, count: number): Candidate[] {
+  const { model, labels, tokenizer } = run;
+  const name = model.model === "encoder" ? (i: number) => labels[i] ?? String(i) : (id: number) => tokenizer.piece(id);
   const order = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
   return order.slice(0, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
 }
@@ -66,16 +63,16 @@ export interface Next {
 
 /** What may come after a text (after the target so far, where there is a source), or the labels of a whole text; of each position's label, the last's. */
 export async function nextTokensOf(
-  run: RunLike,
+  run: TrainedModel,
   text: string,
   { top = 10, ...options }: ReadingOptions & { readonly top?: number } = {},
 ): Promise<Next> {
-  const { model } = run.config;
+  const { model } = run;
   const hasSource = readsSource(model);
   // What comes next follows the end of a text; labels are those of its beginning, as they are when it is classified.
   const keep = model.model === "encoder" || hasSource ? "first" : "last";
   const reading = await readingOf(run, text, hasSource ? { target: "", ...options } : { keep, ...options });
-  const { logProbabilities } = await answersOf(run, reading, options);
+  const { logProbabilities } = await answersOf(run, reading);
   const prompt = hasSource ? `${text} → ${options.target ?? ""}` : text;
   return { prompt, candidates: likeliest(run, rowsOf(logProbabilities).at(-1) ?? new Float32Array(), top) };
 }

@@ -1,8 +1,9 @@
 import { ConfigError } from "../base/errors.ts";
 import type { ModelConfig } from "../models/any.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import type { AttentionHead, AttentionKind, AttentionLook } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
-import { type ReadingOptions, type RunLike, readingOf, type Transformer } from "./reading.ts";
+import { type ReadingOptions, readingOf, type Transformer } from "./reading.ts";
 import { described } from "./taps.ts";
 
 export interface AttentionOptions extends ReadingOptions {
@@ -40,15 +41,15 @@ export const attentionSizes = (model: ModelConfig): { readonly layers: number; r
   model.model === "rnn" ? { layers: 1, heads: 1 } : { layers: model.layers, heads: model.heads };
 
 /** Where a text's tokens attend to, by layer and head. A row of cross-attention is labelled with the token that is said there. */
-export async function attentionOf(run: RunLike, text: string, options: AttentionOptions = {}): Promise<AttentionLook> {
-  const { model } = run.config;
+export async function attentionOf(run: TrainedModel, text: string, options: AttentionOptions = {}): Promise<AttentionLook> {
+  const { model } = run;
   const kind = chosenKind(model, options.kind);
   const sizes = attentionSizes(model);
   const layers = chosen("layer", sizes.layers, options.layer);
   const heads = chosen("head", sizes.heads, options.head);
   const reading = await readingOf(run, text, options);
   const names = layers.map((layer) => `${attentionPlace(model, kind, layer)}/pattern`);
-  const results = await observe(run, reading, { taps: names, threads: options.threads });
+  const results = await observe(run, reading, { taps: names });
   const { read = reading.tokens, said = reading.tokens } = reading.target ?? {};
   const own = kind === "encoder" ? reading.tokens : read;
   return {

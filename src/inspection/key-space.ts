@@ -5,12 +5,13 @@ import { tensorFunction } from "../graph/graph.ts";
 import { int32 } from "../graph/type.ts";
 import { embedded, tokenTable } from "../models/transformer.ts";
 import { compile } from "../runtime/compile.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import { rowsOf } from "./answers.ts";
 import { type AttentionOptions, attentionPlace, chosen, chosenKind, stackPlace } from "./attention.ts";
 import { type GeometryPanel, geometryPanel, type Keys, plainLayerNorm, toyGeometry } from "./geometry.ts";
 import type { AttentionKind } from "./look.ts";
 import { activationOf, observe } from "./observe.ts";
-import { type Reading, type RunLike, readingOf, type Transformer } from "./reading.ts";
+import { type Reading, readingOf, type Transformer } from "./reading.ts";
 import { described } from "./taps.ts";
 
 // Keys and queries of one head of a model in one space, the width of the model.
@@ -18,7 +19,12 @@ import { described } from "./taps.ts";
 type Vector = readonly number[];
 
 /** What reaches a layer's attention for a text, as it is and after a plain LayerNorm, beside the same for a toy that can be seen whole. */
-export async function keyGeometry(run: RunLike, text: string, chance: Chance, options: AttentionOptions = {}): Promise<GeometryPanel[]> {
+export async function keyGeometry(
+  run: TrainedModel,
+  text: string,
+  chance: Chance,
+  options: AttentionOptions = {},
+): Promise<GeometryPanel[]> {
   const { keys, rawQueries, queries, labels } = await keySpace(run, text, options);
   const { layer = 0, head = 0 } = options;
   return [
@@ -34,8 +40,8 @@ export interface KeySpace extends Keys {
 }
 
 /** What is given to one layer for each position, before its norm, and the queries of one head there. */
-export async function keySpace(run: RunLike, text: string, options: AttentionOptions = {}): Promise<KeySpace> {
-  const { model } = run.config;
+export async function keySpace(run: TrainedModel, text: string, options: AttentionOptions = {}): Promise<KeySpace> {
+  const { model } = run;
   if (model.model === "rnn") throw new ConfigError(`${described(model)} has no keys that a LayerNorm could move; use a Transformer`);
   const kind = chosenKind(model, options.kind ?? (model.model === "encoder-decoder" ? "encoder" : undefined));
   if (kind === "cross") throw new ConfigError("the geometry is that of self-attention; choose the kind self or encoder for it");
@@ -44,12 +50,12 @@ export async function keySpace(run: RunLike, text: string, options: AttentionOpt
   chosen("head", model.heads, head);
   const place = attentionPlace(model, kind, layer);
   const reading = await readingOf(run, text, options);
-  const { [`${place}/q`]: q } = await observe(run, reading, { taps: [`${place}/q`], threads: options.threads });
+  const { [`${place}/q`]: q } = await observe(run, reading, { taps: [`${place}/q`] });
   const rawQueries = pulledBack(run, model, place, head, q);
   const scale =
-    model.normPlace === "pre" ? run.weights.views.get(`${stackPlace(model, kind)}/block.${layer}/norm1/scale`)?.data : undefined;
+    model.normPlace === "pre" ? run.weights.buffer.views.get(`${stackPlace(model, kind)}/block.${layer}/norm1/scale`)?.data : undefined;
   return {
-    keys: await attentionInputs(run, model, reading, kind, layer, options.threads),
+    keys: await attentionInputs(run, model, reading, kind, layer),
     labels: kind === "encoder" ? reading.tokens : (reading.target?.read ?? reading.tokens),
     rawQueries,
     queries: scale ? rawQueries.map((query) => query.map((x, i) => x * Number(scale[i]))) : rawQueries,
@@ -58,62 +64,54 @@ export async function keySpace(run: RunLike, text: string, options: AttentionOpt
 
 /** What a layer is given for each position: the output of the one before, or the embedded tokens. */
 async function attentionInputs(
-  run: RunLike,
+  run: TrainedModel,
   model: Transformer,
   reading: Reading,
   kind: AttentionKind,
   layer: number,
-  threads?: number,
 ): Promise<Vector[]> {
   const before = `${stackPlace(model, kind)}/block.${layer - 1}/output`;
   const states =
     layer > 0
-      ? (await observe(run, reading, { taps: [before], threads }))[before]
+      ? (await observe(run, reading, { taps: [before] }))[before]
       : await embeddedTokens(
           run,
           model,
           kind,
           kind === "encoder" ? (reading.feeds.source ?? reading.feeds.ids) : (reading.feeds.target ?? reading.feeds.ids),
-          threads,
         );
   return rowsOf(activationOf({ name: before, axes: ["time", "width"] }, states)).map((row) => Array.from(row));
 }
 
-async function embeddedTokens(
-  run: RunLike,
-  model: Transformer,
-  kind: AttentionKind,
-  given: HostArray,
-  threads?: number,
-): Promise<HostArray> {
+async function embeddedTokens(run: TrainedModel, model: Transformer, kind: AttentionKind, given: HostArray): Promise<HostArray> {
   // A class token in front has the id after the last.
   const front = model.model === "encoder" && model.task === "classify" && model.pool === "class" ? [model.vocab] : [];
   const ids = Int32Array.from([...front, ...(given.data as Int32Array)]);
   const config = { ...model, dropout: 0, vocab: model.vocab + front.length, context: model.context + front.length };
   const ownSource = model.model === "encoder-decoder" && kind === "encoder" ? model.sourceVocab : undefined;
-  const fn = tensorFunction({ ids: int32(["batch", "time"]) }, (p, inputs) => {
+  const embed = tensorFunction({ ids: int32(["batch", "time"]) }, (p, inputs) => {
     const root = p.at(model.model === "encoder-decoder" ? "model" : model.model);
     const table = tokenTable(root, ownSource === undefined ? "tokens" : "source-tokens", ownSource ?? config.vocab, config);
     return { states: embedded(p.at(stackPlace(model, kind)), table, inputs.ids, config) };
   });
-  const compiled = compile(fn, { threads });
-  try {
-    return (await compiled.run({ ids: array("int32", ids, [1, ids.length]) }, { weights: run.weights })).states;
-  } finally {
-    await compiled.release();
-  }
+  const { states } = await run.use(
+    `embedded ${kind}`,
+    () => compile(embed, { device: run.device, symbols: "open" }),
+    (compiled) => compiled.run({ ids: array("int32", ids, [1, ids.length]) }, { weights: run.weights.buffer }),
+  );
+  return states;
 }
 
 /**
  * A head's queries as vectors of the model's width: q·(W x) = (Wᵀ q)·x. None where that is not the score, or where it depends on the
  * distance (rotary).
  */
-function pulledBack(run: RunLike, model: Transformer, place: string, head: number, { shape, data }: HostArray): Vector[] {
+function pulledBack(run: TrainedModel, model: Transformer, place: string, head: number, { shape, data }: HostArray): Vector[] {
   const [, heads, time, size] = shape;
   const dotProducts = model.score === "scaled" || model.score === "dot";
   if (!dotProducts || model.positions === "rotary" || model.multiHead === "narrow" || model.attention === "free") return [];
-  const joint = run.weights.views.get(`${place}/qkv/weight`)?.data; // queries, keys and values below each other
-  const weight = (joint ?? run.weights.view(`${place}/k/weight`).data) as Float32Array;
+  const joint = run.weights.buffer.views.get(`${place}/qkv/weight`)?.data; // queries, keys and values below each other
+  const weight = (joint ?? run.weights.buffer.view(`${place}/k/weight`).data) as Float32Array;
   const first = ((joint ? heads : 0) + head) * size;
   return Array.from({ length: time }, (_, t) => {
     const query: number[] = new Array(model.width).fill(0);

@@ -1,8 +1,9 @@
 import type { HostArray } from "../base/arrays.ts";
-import { modelLoss } from "../models/any.ts";
+import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
-import type { Reading, RunLike } from "./reading.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+import type { Reading } from "./reading.ts";
 import type { TapInfo } from "./taps.ts";
 
 /** One tapped tensor of one text: numbers in row-major order, the axis of the batch left out. */
@@ -19,18 +20,22 @@ export interface ObserveOptions {
   readonly outputs?: readonly string[];
   /** Taps that are replaced, with what they are replaced by. */
   readonly patches?: Arrays;
-  readonly threads?: number;
 }
 
-/** Runs the model itself, the one that is trained, on one reading. */
-export async function observe(run: RunLike, { feeds }: Reading, options: ObserveOptions): Promise<Readonly<Record<string, HostArray>>> {
-  const { taps = [], outputs = [], patches = {}, threads } = options;
-  const model = compile(modelLoss(run.config.model, { training: false }), { taps, outputs, patches: Object.keys(patches), threads });
-  try {
-    return await model.run({ ...feeds, ...patches }, { weights: run.weights });
-  } finally {
-    await model.release();
-  }
+/** Runs the model itself, the one that is trained, on one reading. What is looked at in the same way again is not compiled again. */
+export function observe(
+  trained: TrainedModel,
+  { feeds }: Reading,
+  { taps = [], outputs = [], patches = {} }: ObserveOptions,
+): Promise<Readonly<Record<string, HostArray>>> {
+  const { model, device, weights } = trained;
+  const names = Object.keys(patches);
+  const symbols = takesAnyLength(model) ? "open" : "bound";
+  return trained.use(
+    `observe ${JSON.stringify([taps, outputs, names])}`,
+    () => compile(modelLoss(model, { training: false }), { device, taps, outputs, patches: names, symbols }),
+    (observed) => observed.run({ ...feeds, ...patches }, { weights: weights.buffer }),
+  );
 }
 
 /** The numbers of a tap, without the axis of the batch, in which there is one text. */

@@ -1,17 +1,18 @@
 import { array } from "../base/arrays.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
 import type { Arrays } from "../runtime/session.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import { type Answers, answersOf, rowsOf } from "./answers.ts";
 import { attentionPlace, attentionSizes, chosenKind } from "./attention.ts";
 import { type AttentionKind, look } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
-import { type ReadingOptions, type RunLike, readingOf } from "./reading.ts";
+import { type ReadingOptions, readingOf } from "./reading.ts";
 import { chosenTaps, matches } from "./taps.ts";
 
 /** Other numbers for a tap. `*` in its name stands for any characters. */
 export interface Change {
   readonly tap: string;
-  readonly value: Float32Array | ((old: Activation, run: RunLike) => Float32Array | Promise<Float32Array>);
+  readonly value: Float32Array | ((old: Activation, run: TrainedModel) => Float32Array | Promise<Float32Array>);
 }
 
 export interface Patched {
@@ -28,24 +29,24 @@ export interface Patched {
 }
 
 /** Runs a text with some activations replaced. A change sees what the changes before it, on the data's way, have made of its tap. */
-export async function patch(run: RunLike, text: string, changes: readonly Change[], options: ReadingOptions = {}): Promise<Patched> {
+export async function patch(run: TrainedModel, text: string, changes: readonly Change[], options: ReadingOptions = {}): Promise<Patched> {
   const wanted = chosenTaps(
-    run.config.model,
+    run.model,
     changes.map(({ tap }) => tap),
   );
   const reading = await readingOf(run, text, options);
   let patches: Arrays = {};
   for (const tap of wanted) {
-    const results = await observe(run, reading, { taps: [tap.name], patches, threads: options.threads });
+    const results = await observe(run, reading, { taps: [tap.name], patches });
     const changed = await changedValue(run, activationOf(tap, results[tap.name]), changes);
     patches = { ...patches, [tap.name]: array("float32", changed, results[tap.name].shape) };
   }
-  const before = await answersOf(run, reading, options);
-  const after = await answersOf(run, reading, { ...options, patches });
+  const before = await answersOf(run, reading);
+  const after = await answersOf(run, reading, patches);
   return { before, after, difference: difference(before, after) };
 }
 
-async function changedValue(run: RunLike, old: Activation, changes: readonly Change[]): Promise<Float32Array> {
+async function changedValue(run: TrainedModel, old: Activation, changes: readonly Change[]): Promise<Float32Array> {
   let now = old;
   for (const { tap, value } of changes) {
     if (!matches(tap, old.name)) continue;
@@ -72,8 +73,8 @@ function difference(before: Answers, after: Answers): Patched["difference"] {
 }
 
 /** Silences one head: what it mixed becomes 0, so that the output projection hears nothing of it. */
-export function ablateHead(run: RunLike, layer: number, head: number, asked?: AttentionKind): Change {
-  const { model } = run.config;
+export function ablateHead(run: TrainedModel, layer: number, head: number, asked?: AttentionKind): Change {
+  const { model } = run;
   const kind = chosenKind(model, asked);
   const { layers, heads } = attentionSizes(model);
   if (!(layer >= 0 && layer < layers && head >= 0 && head < heads))

@@ -7,9 +7,10 @@ import { float32 } from "../graph/type.ts";
 import { headSize } from "../layers/heads.ts";
 import { attentionPositions, positioned } from "../layers/positions.ts";
 import { compile } from "../runtime/compile.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import { rowsOf } from "./answers.ts";
 import { attentionPlace, stackPlace } from "./attention.ts";
-import type { RunLike, Transformer } from "./reading.ts";
+import type { Transformer } from "./reading.ts";
 import { described } from "./taps.ts";
 
 export interface Positions {
@@ -22,20 +23,20 @@ export interface Positions {
  * How a model tells order. Learned and sinusoidal: what is added to the tokens, by position. Rotary: cos and sin of the angles by which
  * pairs are turned, by position. Relative and ALiBi: what is added to the scores of each head (in the first layer), by distance.
  */
-export async function positionsOf(run: RunLike, { threads }: { readonly threads?: number } = {}): Promise<Positions> {
-  const { model } = run.config;
+export async function positionsOf(run: TrainedModel): Promise<Positions> {
+  const { model } = run;
   if (model.model === "rnn") throw new ConfigError(`${described(model)} reads in order and has no table of positions; use a Transformer`);
   const { positions: kind } = model;
   switch (kind) {
     case "learned":
     case "sinusoidal":
-      return { title: `${kind} positions: what is added at each position`, table: rows(await added(run, model, threads)) };
+      return { title: `${kind} positions: what is added at each position`, table: rows(await added(run, model)) };
     case "rotary":
-      return { title: "rotary positions: cos, then sin, of each pair's angle", table: rows(await turned(run, model, threads)) };
+      return { title: "rotary positions: cos, then sin, of each pair's angle", table: rows(await turned(run, model)) };
     case "relative":
     case "alibi": {
       const how = isCausal(model) ? "how far a key lies back" : "how far a key lies ahead, from the farthest back";
-      return { title: `${kind} positions: what each head adds, by ${how}`, table: byDistance(await biases(run, model, threads), model) };
+      return { title: `${kind} positions: what each head adds, by ${how}`, table: byDistance(await biases(run, model), model) };
     }
     case "none":
       throw new ConfigError(
@@ -50,33 +51,26 @@ const isCausal = ({ model }: Transformer): boolean => model !== "encoder";
 const rows = (x: HostArray): number[][] => rowsOf({ shape: x.shape, data: x.data as Float32Array }).map((row) => Array.from(row));
 
 /** Tokens of zeros, with positions. */
-function added(run: RunLike, model: Transformer, threads?: number): Promise<HostArray> {
+function added(run: TrainedModel, model: Transformer): Promise<HostArray> {
   const { positions: kind, width } = model;
-  const context = run.weights.views.get(`${placeOf(model)}/table`)?.shape[0] ?? model.context;
+  const context = run.weights.buffer.views.get(`${placeOf(model)}/table`)?.shape[0] ?? model.context;
   return computed(
     run,
     [1, context, width],
     () => 0,
     (p, x) => positioned(p.at(placeOf(model)), x, { kind, context }),
-    threads,
   );
 }
 
 /** Pairs (1, 0), turned. */
-function turned(run: RunLike, model: Transformer, threads?: number): Promise<HostArray> {
+function turned(run: TrainedModel, model: Transformer): Promise<HostArray> {
   const { heads, width, multiHead, keySize = headSize(width, heads, multiHead), context } = model;
   const firstOfPair = (i: number) => (i % keySize < keySize / 2 ? 1 : 0);
-  return computed(
-    run,
-    [1, 1, context, keySize],
-    firstOfPair,
-    (p, x) => attentionPositions(p, "rotary", x, { causal: true }).rotate?.(x),
-    threads,
-  );
+  return computed(run, [1, 1, context, keySize], firstOfPair, (p, x) => attentionPositions(p, "rotary", x, { causal: true }).rotate?.(x));
 }
 
 /** [head, query, key] */
-function biases(run: RunLike, model: Transformer, threads?: number): Promise<HostArray> {
+function biases(run: TrainedModel, model: Transformer): Promise<HostArray> {
   const place = attentionPlace(model, "self", 0);
   const causal = isCausal(model);
   return computed(
@@ -84,26 +78,24 @@ function biases(run: RunLike, model: Transformer, threads?: number): Promise<Hos
     [1, model.heads, model.context, 1],
     () => 0,
     (p, x) => attentionPositions(p.at(place), model.positions, x, { causal }).bias,
-    threads,
   );
 }
 
 async function computed(
-  { weights }: RunLike,
+  { weights, device }: TrainedModel,
   shape: readonly number[],
   value: (place: number) => number,
   build: (p: Scope, x: Tensor) => Tensor | undefined,
-  threads?: number,
 ): Promise<HostArray> {
   const fn = tensorFunction({ x: float32(shape) }, (p, { x }) => ({ table: build(p, x) ?? x }));
-  const compiled = compile(fn, { threads });
+  const compiled = compile(fn, { device });
   try {
     const x = array(
       "float32",
       Float32Array.from({ length: elementCount(shape) }, (_, i) => value(i)),
       shape,
     );
-    return (await compiled.run({ x }, { weights })).table;
+    return (await compiled.run({ x }, { weights: weights.buffer })).table;
   } finally {
     await compiled.release();
   }

@@ -1,22 +1,14 @@
 import { array, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
-import { countUnknown, encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
-import { unwritten } from "../generation/prompt.ts";
-import { Translator } from "../generation/translator.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
+import { encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
+import { translateIds } from "../generation/translator.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { RnnConfig } from "../models/config.ts";
 import type { Arrays } from "../runtime/session.ts";
-import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { fitted, unknownIn, unknownSentence } from "../trained/reading.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 
 // One text as a model reads it: the ids that are fed, and a label for each position.
-
-/** A model that can be looked into: an open run with its weights, or the same made in memory. */
-export interface RunLike {
-  readonly config: { readonly model: ModelConfig; readonly labels?: readonly string[] };
-  readonly tokenizer: Tokenizer;
-  readonly weights: ParameterBuffer;
-}
 
 /** Any model but an RNN. */
 export type Transformer = Exclude<ModelConfig, RnnConfig>;
@@ -26,7 +18,6 @@ export interface ReadingOptions {
   readonly target?: string;
   /** Which part of a text is read that is longer than the context; the first if left out. */
   readonly keep?: "first" | "last";
-  readonly threads?: number;
   /** Told of tokens that are cut off or unknown. */
   readonly warn?: (sentence: string) => void;
 }
@@ -42,12 +33,12 @@ export interface Reading {
 /** How the position is labelled that a classifier with a class token puts in front. */
 export const classToken = "<class>";
 
-export async function readingOf(run: RunLike, text: string, options: ReadingOptions = {}): Promise<Reading> {
-  const { model } = run.config;
+export async function readingOf(run: TrainedModel, text: string, options: ReadingOptions = {}): Promise<Reading> {
+  const { model } = run;
   if (readsSource(model)) return pairReading(run, text, options);
   if (options.target !== undefined)
     throw new ConfigError("a target is for models that translate; this one reads one text only, so leave the target out");
-  const ids = fitted(
+  const ids = readable(
     run,
     "text",
     model.model === "encoder" && model.task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text),
@@ -60,12 +51,12 @@ export async function readingOf(run: RunLike, text: string, options: ReadingOpti
   return { feeds, tokens: model.task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }
 
-async function pairReading(run: RunLike, text: string, options: ReadingOptions): Promise<Reading> {
+async function pairReading(run: TrainedModel, text: string, options: ReadingOptions): Promise<Reading> {
   const { tokenizer } = run;
   if (tokenizer.encode(text).length === 0) throw nothing("text");
-  const source = fitted(run, "text", encodeSource(text, tokenizer), options);
-  const { read, said } = options.target === undefined ? await written(run, source, options) : given(run, options.target);
-  const [target, targets] = [fitted(run, "target", read, options), said.subarray(0, run.config.model.context)];
+  const source = readable(run, "text", encodeSource(text, tokenizer), options);
+  const { read, said } = options.target === undefined ? await written(run, source) : given(run, options.target);
+  const [target, targets] = [readable(run, "target", read, options), said.subarray(0, run.model.context)];
   return {
     feeds: { source: row(source), lengths: array("int32", [source.length]), target: row(target), targets: row(targets) },
     tokens: piecesOf(run, source),
@@ -78,36 +69,32 @@ interface TargetIds {
   readonly said: Int32Array;
 }
 
-function given({ tokenizer }: RunLike, target: string): TargetIds {
+function given({ tokenizer }: TrainedModel, target: string): TargetIds {
   const [pair] = encodePairs([{ source: "", target }], tokenizer);
   return { read: pair.target, said: pair.targets };
 }
 
 /** The model's own answer, the likeliest token each time, as far as the context reaches. */
-async function written({ config, tokenizer, weights }: RunLike, source: Int32Array, { threads }: ReadingOptions): Promise<TargetIds> {
-  const { start = 0, end = 0 } = tokenizer;
-  const translator = new Translator(config.model, { weights, start, end, forbidden: unwritten(tokenizer), threads });
-  const [{ tokens }] = await translator.translate([source]).finally(() => translator.release());
-  return { read: Int32Array.of(start, ...tokens).subarray(0, config.model.context), said: Int32Array.of(...tokens, end) };
+async function written(run: TrainedModel, source: Int32Array): Promise<TargetIds> {
+  const { start = 0, end = 0 } = run.tokenizer;
+  const [{ tokens }] = await translateIds(run, [source]);
+  return { read: Int32Array.of(start, ...tokens).subarray(0, run.model.context), said: Int32Array.of(...tokens, end) };
 }
 
 /** No longer than the context, and not empty. */
-function fitted({ config, tokenizer }: RunLike, what: string, ids: Int32Array, { warn, keep = "first" }: ReadingOptions): Int32Array {
-  const { context } = config.model;
+function readable({ model, tokenizer }: TrainedModel, what: string, ids: Int32Array, { warn, keep = "first" }: ReadingOptions): Int32Array {
   if (ids.length === 0) throw nothing(what);
-  if (ids.length > context) warn?.(`the ${what} has ${ids.length} tokens, and only the ${keep} ${context} fit into the context`);
-  const kept = keep === "first" ? ids.subarray(0, context) : ids.subarray(-context);
-  const unknown = countUnknown([{ kept }], tokenizer);
-  if (unknown > 0) warn?.(`${unknown} of the ${what}'s ${kept.length} tokens are not in the vocabulary and count as unknown`);
+  const kept = fitted(ids, model.context, { what, keep, warn });
+  for (const sentence of unknownSentence(unknownIn(kept, tokenizer), what)) warn?.(sentence);
   return kept;
 }
 
 const nothing = (what: string): ConfigError => new ConfigError(`there is no token in the ${what} to look at; give one that is not empty`);
 
-const taggedIds = ({ tokenizer }: RunLike, text: string): Int32Array =>
+const taggedIds = ({ tokenizer }: TrainedModel, text: string): Int32Array =>
   Int32Array.from(tagUnits(text, tokenizer).flatMap((unit) => [...unit]));
 
-const piecesOf = ({ tokenizer }: RunLike, ids: Int32Array): string[] => Array.from(ids, (id) => tokenizer.piece(id));
+const piecesOf = ({ tokenizer }: TrainedModel, ids: Int32Array): string[] => Array.from(ids, (id) => tokenizer.piece(id));
 
 /** What should come next at each position; nobody knows it for the last. */
 const shifted = (ids: Int32Array): Int32Array => Int32Array.of(...ids.subarray(1), -1);

@@ -1,10 +1,12 @@
 import { cacheFolder } from "../data/cache.ts";
-import { filesSource } from "../data/raw.ts";
+import { filesSource } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
-import { trainRun } from "../runs/train-run.ts";
+import type { Changes } from "../runs/resume.ts";
+import { resumeRun, trainRun } from "../runs/train-run.ts";
+import type { Device } from "../runtime/device.ts";
 import type { Columns, Task } from "../text/examples.ts";
 import { open, type Trained } from "./trained.ts";
 
@@ -15,7 +17,17 @@ export type ModelSettings =
   | Partial<Omit<EncoderDecoderInput, "vocab" | "sourceVocab">>
   | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>;
 
-export interface TrainSettings extends Partial<TrainingConfig> {
+/** What training needs of the machine. */
+interface HostSettings {
+  /** Where tokenised text is kept; ~/.cache/qkv if left out. */
+  readonly cache?: string;
+  /** What computes; this process if left out. */
+  readonly device?: Device;
+  /** Called with everything that happens. */
+  readonly listen?: (event: RunEvent) => void;
+}
+
+export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -27,25 +39,32 @@ export interface TrainSettings extends Partial<TrainingConfig> {
   readonly valid?: string;
   readonly validFraction?: number;
   readonly columns?: Columns;
-  /** Where tokenised text is kept; ~/.cache/qkv if left out. */
-  readonly cache?: string;
-  /** Called with everything that happens. */
-  readonly listen?: (event: RunEvent) => void;
 }
 
+/** A trained model, and how its training went. */
+export type Finished = Trained & { readonly result: TrainResult };
+
 /** Trains on files, as `qkv train` does, and opens the run that comes of it. */
-export async function train(
-  files: string | readonly string[],
-  settings: TrainSettings = {},
-): Promise<Trained & { readonly result: TrainResult }> {
-  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, listen, ...training } = settings;
+export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
+  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, device, listen, ...training } = settings;
   const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
   const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
-  const clock = () => performance.now() / 1000;
-  const events = trainRun(out, asked, { overwrite, clock, cache: cache ?? cacheFolder() });
+  return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen });
+}
+
+export interface ResumeSettings extends Changes, HostSettings {}
+
+/** Goes on with a run exactly where it stopped, to more steps if they are given, and opens it. */
+export async function resume(folder: string, { cache, device, listen, ...changes }: ResumeSettings = {}): Promise<Finished> {
+  return finished(resumeRun(folder, changes, host({ cache, device })), { device, listen });
+}
+
+const host = ({ cache = cacheFolder(), device }: HostSettings) => ({ cache, device, clock: () => performance.now() / 1000 });
+
+async function finished(events: AsyncGenerator<RunEvent, TrainResult>, { device, listen }: HostSettings): Promise<Finished> {
   for (;;) {
     const { done, value } = await events.next();
-    if (done) return Object.assign(open(value.run), { result: value });
+    if (done) return Object.assign(open(value.run, { device }), { result: value });
     listen?.(value);
   }
 }

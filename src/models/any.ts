@@ -1,6 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { TensorFunction } from "../graph/graph.ts";
+import type { Task } from "../text/examples.ts";
 import {
   type DecoderConfig,
   type DecoderInput,
@@ -66,6 +67,19 @@ export function modelLoss(config: ModelConfig, options: LossOptions = {}): Tenso
       return encoderDecoderLoss(config, options);
     case "rnn":
       return config.task === "lm" ? rnnLanguageModelLoss(config, options) : rnnLoss(config, options);
+  }
+}
+
+/** What a model is for. */
+export function taskOf(config: ModelConfig): Task {
+  switch (config.model) {
+    case "decoder":
+      return "lm";
+    case "encoder-decoder":
+      return "translate";
+    case "encoder":
+    case "rnn":
+      return config.task;
   }
 }
 

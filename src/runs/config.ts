@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ConfigError, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { sourceSchema } from "../data/source.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames } from "../models/any.ts";
 import { between, whole } from "../models/bounds.ts";
 import { optimizerNames } from "../training/optimizers.ts";
@@ -42,25 +43,6 @@ const trainingSchema = z.strictObject({
   patience: whole(0, most),
 });
 
-const columnsSchema = z.strictObject({
-  text: z.string().optional(),
-  label: z.string().optional(),
-  source: z.string().optional(),
-  target: z.string().optional(),
-  tags: z.string().optional(),
-});
-
-const sourceSchema = z.discriminatedUnion("kind", [
-  z.strictObject({
-    kind: z.literal("files"),
-    files: z.array(z.string()).min(1),
-    valid: z.string().optional(),
-    validFraction: shareBelow1,
-    columns: columnsSchema.optional(),
-  }),
-  z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
-]);
-
 const runSchema = z.strictObject({
   format: z.literal(1),
   task: z.enum(["lm", "classify", "tag", "translate"]),
@@ -80,7 +62,6 @@ const runSchema = z.strictObject({
 });
 
 export type TrainingConfig = z.output<typeof trainingSchema>;
-export type DataSource = z.output<typeof sourceSchema>;
 export type RunConfig = Omit<z.output<typeof runSchema>, "model"> & { readonly model: ModelConfig };
 export type { Task } from "../text/examples.ts";
 

@@ -3,11 +3,13 @@ import { NonFiniteError, RunError } from "../base/errors.ts";
 import type { Material } from "../data/material.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
+import { nodeDevice } from "../node/device.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import type { Device } from "../runtime/device.ts";
 import { fit, noProgress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
-import { Scorer } from "../training/score.ts";
+import { meanLoss, scoringLoss } from "../training/score.ts";
 import { initialise } from "../weights/initialise.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
@@ -39,6 +41,8 @@ export interface TrainOptions {
   /** Asked after every step; true saves and stops. */
   readonly interrupted?: () => boolean;
   readonly checkpoints?: CheckpointsOptions;
+  /** What computes; this process if left out. */
+  readonly device?: Device;
 }
 
 export interface TrainResult {
@@ -66,6 +70,7 @@ export async function* drive(
 ): AsyncGenerator<RunEvent, TrainResult> {
   const { model, training } = config;
   const { steps, seed, threads } = training;
+  const device = { ...(options.device ?? nodeDevice()), threads };
   const loss = modelLoss(model, { smoothing: training.labelSmoothing, ...(config.task === "lm" && { ignore: null }) });
   const layout = parametersOf(loss);
   const optimizer = makeOptimizer(training.optimizer, layout, {
@@ -94,7 +99,8 @@ export async function* drive(
     step: optimizer.steps,
     perEpoch: material.batches.perEpoch,
   };
-  const scorer = material.validation && new Scorer(model, { threads });
+  const held = material.validation;
+  const scoring = held && scoringLoss(model, { device });
   let progress = position.progress;
   const recent: number[] = [];
   let [trainingSeconds, validationSeconds, tokens, interrupted] = [0, 0, 0, false];
@@ -104,15 +110,11 @@ export async function* drive(
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
       chance: chance(seed),
-      threads,
+      device,
       symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",
-      ...(scorer &&
-        material.validation && {
-          validation: {
-            every: training.evalEvery,
-            loss: async (weights) => (await scorer.score(material.validation?.() ?? [], weights)).loss,
-          },
-        }),
+      ...(scoring && {
+        validation: { every: training.evalEvery, loss: async (weights) => (await meanLoss(scoring, held(), weights)).loss },
+      }),
       patience: training.patience || Number.POSITIVE_INFINITY,
       progress,
       clock: options.clock,
@@ -130,7 +132,7 @@ export async function* drive(
         progress = report.progress;
       }
       yield report;
-      const validates = report.kind === "step" && scorer && (report.step % training.evalEvery === 0 || report.step === steps);
+      const validates = report.kind === "step" && scoring && (report.step % training.evalEvery === 0 || report.step === steps);
       if (validates) continue; // what there is to save comes with the validation
       interrupted = report.step < steps && report.kind !== "stopped" && (options.interrupted?.() ?? false);
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
@@ -157,7 +159,7 @@ export async function* drive(
   } catch (error) {
     throw explained(error, folder, log, checkpoints);
   } finally {
-    await scorer?.release();
+    await scoring?.release();
     log.close();
   }
 }

@@ -1,16 +1,18 @@
 import { createHash } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
-import { FormatError, RunError } from "../base/errors.ts";
+import { RunError } from "../base/errors.ts";
+import type { DataSource } from "../data/source.ts";
 import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
-import { ParameterBuffer } from "../graph/parameters.ts";
+import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import type { Device } from "../runtime/device.ts";
 import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { loadParameters } from "../weights/load.ts";
-import { readSafetensors } from "../weights/safetensors.ts";
-import { type DataSource, parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
+import type { TrainedParts } from "../trained/trained.ts";
+import type { Weights } from "../weights/weights.ts";
+import { parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
@@ -177,40 +179,32 @@ function readText(file: string): string {
   }
 }
 
-export interface TrainedWeights {
-  readonly weights: ParameterBuffer;
-  /** The step after which they were taken. */
-  readonly step: number;
-  /** Their validation loss, if there was one. */
-  readonly validLoss?: number;
-}
-
 export const noWeights = (folder: string): RunError =>
   new RunError(
     `${folder} has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume ${folder}`,
   );
 
 /** The weights to use: model.safetensors, checked against the config. */
-export function readWeights({ folder, config }: OpenRun): TrainedWeights {
-  const { model } = paths(folder);
-  if (!existsSync(model)) throw noWeights(folder);
-  const { metadata, tensors } = readSafetensors(readBytes(model), model);
-  const layout = parametersOf(modelLoss(config.model));
-  const numbers = [...tensors.values()].reduce((total, { data }) => total + data.length, 0);
-  if (layout.total > numbers)
-    throw new FormatError(
-      `${model} has ${numbers.toLocaleString("en")} numbers, and the model of config.json has ${layout.total.toLocaleString("en")}; do they belong together?`,
-    );
-  const weights = new ParameterBuffer(layout);
-  loadParameters(weights, tensors, model);
-  const validLoss = metadata.get("validLoss");
-  return { weights, step: Number(metadata.get("step") ?? 0), ...(validLoss === undefined ? {} : { validLoss: Number(validLoss) }) };
+export function runWeights({ folder, config }: OpenRun): Weights {
+  const file = paths(folder).model;
+  const header = readSafetensorsHeader(file);
+  if (!header) throw noWeights(folder);
+  return weightsInFile(file, parametersOf(modelLoss(config.model)), header);
 }
 
-function readBytes(file: string): Uint8Array {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw diskError(error, file, "read");
-  }
+/** A run as a trained model; its weights are opened when they are first wanted. */
+export function trainedParts(run: OpenRun, device: Device): TrainedParts {
+  const { folder, config, tokenizer } = run;
+  let weights: Weights | undefined;
+  return {
+    model: config.model,
+    tokenizer,
+    labels: config.labels,
+    device,
+    name: folder,
+    get weights() {
+      weights ??= runWeights(run);
+      return weights;
+    },
+  };
 }

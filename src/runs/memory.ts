@@ -1,16 +1,9 @@
-import { availableParallelism, freemem } from "node:os";
 import { elementCount } from "../base/arrays.ts";
 import { RunError } from "../base/errors.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import type { TrainingConfig } from "./config.ts";
-
-/** Bytes that a program may still take on this machine. */
-export const freeMemory = (): number => (typeof process.availableMemory === "function" ? process.availableMemory() : freemem());
-
-/** More threads than this rarely pay for small models. */
-export const usualThreads = (): number => Math.min(8, availableParallelism());
 
 const buffers = { adamw: 4, adam: 4, sgd: 3 } as const;
 /** A WebAssembly memory, in which weights and optimizer state live, ends here. */

@@ -3,19 +3,19 @@ import { ConfigError, DataError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
-import { amount, loadRaw, type Raw, taskOf } from "../data/raw.ts";
-import { readPart } from "../data/texts.ts";
-import { wholePieces } from "../data/tokenised.ts";
+import { amount, type Found, loadRaw, taskOfData } from "../data/raw.ts";
+import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example } from "../text/examples.ts";
 import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
-import type { DataSource, RunConfig, Task, TrainingConfig } from "./config.ts";
+import type { RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
 import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
 import { sha256 } from "./folder.ts";
-import { freeMemory, refuseTooBig, usualThreads } from "./memory.ts";
+import { refuseTooBig } from "./memory.ts";
 
 /** What a person asks for; everything that is left out has a default. */
 export interface RunSettings {
@@ -40,13 +40,18 @@ export interface Prepared {
 /** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
 export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
   const given = settings.model ?? {};
-  const raw = await loadRaw(settings.source, settings.task);
-  const task = taskOf(raw);
-  if (settings.task !== undefined && settings.task !== task)
-    throw new ConfigError(`the data is for --task ${task}, and --task ${settings.task} was asked for`);
-  const name = modelFor(task, given.model);
-  const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
-  const tokenizer = await tokenizerOf(raw, settings);
+  let learned: { readonly name: ModelName; readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
+  const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
+    const { task } = found;
+    if (settings.task !== undefined && settings.task !== task)
+      throw new ConfigError(`the data is for --task ${task}, and --task ${settings.task} was asked for`);
+    const name = modelFor(task, given.model);
+    const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
+    learned = { name, early, tokenizer: await tokenizerOf(found, texts, settings) };
+  });
+  if (!learned) throw new DataError("the data has no text to learn from");
+  const { name, early, tokenizer } = learned;
+  const task = taskOfData(raw);
   const labels = raw.kind === "examples" ? labelsOf(raw) : undefined;
   if (labels?.length === 1)
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
@@ -71,7 +76,7 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
-interface Found {
+interface Settled {
   readonly vocab: number;
   readonly labels?: number;
   readonly context?: unknown;
@@ -82,7 +87,7 @@ export function modelWith(
   task: Task,
   name: ModelName,
   given: Readonly<Record<string, unknown>>,
-  { vocab, labels, context }: Found,
+  { vocab, labels, context }: Settled,
 ): ModelConfig {
   const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
@@ -100,9 +105,9 @@ function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task
   return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
 }
 
-async function tokenizerOf(raw: Raw, { tokenizer: wanted, vocab }: RunSettings): Promise<Tokenizer> {
-  const kind = wanted ?? (raw.kind === "examples" && raw.task === "tag" ? tagTokenizer(raw.train) : tokenizerFor[taskOf(raw)]);
-  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts(raw), { vocab });
+async function tokenizerOf(found: Found, texts: AsyncIterable<string>, { tokenizer: wanted, vocab }: RunSettings): Promise<Tokenizer> {
+  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
+  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts, { vocab });
   if (!kind.endsWith(".json"))
     throw new ConfigError(
       `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,
@@ -124,10 +129,4 @@ function tagTokenizer(examples: readonly Example[]): TokenizerKind {
   const fits = (unitsOf: (text: string) => number) =>
     examples.every((example) => "tags" in example && unitsOf(example.text) === example.tags.length);
   return !fits((text) => wordsOf(text).length) && fits((text) => [...text].length) ? "char" : "word";
-}
-
-/** All the text to train a tokenizer on: the training part alone. */
-async function* texts(raw: Raw): AsyncGenerator<string> {
-  if (raw.kind === "text") for (const part of raw.train) yield* wholePieces(readPart(part));
-  else for (const example of raw.train) yield* "source" in example ? [example.source, example.target] : [example.text];
 }

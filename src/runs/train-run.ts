@@ -1,6 +1,6 @@
 import { DataError } from "../base/errors.ts";
 import { type Material, materialOf } from "../data/material.ts";
-import type { DataSource } from "./config.ts";
+import type { DataSource } from "../data/source.ts";
 import { drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
 import { clearRun, lockRun, makeFolder, openRun, refuseExisting, usualFolder, writeRun } from "./folder.ts";
 import { prepare, type RunSettings } from "./prepare.ts";

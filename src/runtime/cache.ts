@@ -5,6 +5,12 @@ interface Entry<Value> {
   retired: boolean;
 }
 
+/** A value that is in use, and what lets go of it. */
+export interface Held<Value> {
+  readonly value: Value;
+  release(): Promise<void>;
+}
+
 /**
  * The most recently used values, a bounded number of them. The one not used for longest is released when a new one needs its
  * place, but never while somebody uses it: for that long there may be more.
@@ -23,32 +29,40 @@ export class Cache<Value> {
     return this.#entries.size;
   }
 
-  /** Finds or creates the value, and keeps it alive while `body` uses it. */
-  async use<Result>(key: string, create: () => Promise<Value>, body: (value: Value) => Promise<Result>): Promise<Result> {
+  /** Finds or creates the value, which stays alive until it is let go of. */
+  async hold(key: string, create: () => Promise<Value>): Promise<Held<Value>> {
     const entry = this.#entries.get(key) ?? { value: create(), users: 0, retired: false };
     this.#entries.delete(key); // a Map keeps the order of insertion: put it last
     this.#entries.set(key, entry);
     entry.users++;
-    try {
-      return await body(await this.#ready(key, entry));
-    } finally {
+    let held = true;
+    const release = async () => {
+      if (!held) return;
+      held = false;
       entry.users--;
       if (entry.retired && entry.users === 0) await this.#release(await entry.value);
       await this.#makeRoom();
+    };
+    try {
+      return { value: await entry.value, release };
+    } catch (error) {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key);
+      throw error;
+    }
+  }
+
+  /** Finds or creates the value, and keeps it alive while `body` uses it. */
+  async use<Result>(key: string, create: () => Promise<Value>, body: (value: Value) => Promise<Result>): Promise<Result> {
+    const { value, release } = await this.hold(key, create);
+    try {
+      return await body(value);
+    } finally {
+      await release();
     }
   }
 
   async clear(): Promise<void> {
     for (const key of [...this.#entries.keys()]) await this.#retire(key);
-  }
-
-  async #ready(key: string, entry: Entry<Value>): Promise<Value> {
-    try {
-      return await entry.value;
-    } catch (error) {
-      if (this.#entries.get(key) === entry) this.#entries.delete(key);
-      throw error;
-    }
   }
 
   async #makeRoom(): Promise<void> {

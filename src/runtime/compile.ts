@@ -5,17 +5,18 @@ import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Output
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { TensorType } from "../graph/type.ts";
-import { nodeEngine } from "../node/engine.ts";
 import { emitOnnx, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
+import type { Device } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite, whereNonFinite } from "./finite.ts";
 import { type PipelineOptions, prepareGraph } from "./pipeline.ts";
 import { Program, type RunOptions } from "./program.ts";
 import type { Arrays, Engine, SessionOptions } from "./session.ts";
 
-export interface CompileOptions extends PipelineOptions, SessionOptions {
-  readonly engine?: Engine;
+export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "threads" | "providers"> {
+  /** What computes. */
+  readonly device: Device;
   /** Open symbols: one session for each set of sizes that is fed (the default), or one session for all of them. */
   readonly symbols?: "bound" | "open";
   /** Weights that are baked in as initializers, as they are when a session is made; parameters are then no longer fed. */
@@ -33,7 +34,6 @@ export type Results<O extends Outputs, Tap extends string> = { readonly [Name in
 export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap extends string = never> {
   readonly #fn: TensorFunction<I, O>;
   readonly #options: CompileOptions;
-  readonly #engine: Engine;
   readonly #programs: Cache<Program>;
   readonly #inputTypes: ReadonlyMap<string, TensorType>;
   readonly #symbols: ReadonlySet<string>;
@@ -45,7 +45,6 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     if (!(sessions >= 1)) throw new ConfigError(`at least one session must be kept, not ${sessions}`);
     this.#fn = fn;
     this.#options = options;
-    this.#engine = options.engine ?? nodeEngine;
     this.#inputTypes = new Map(Object.entries(fn.inputs));
     this.#symbols = new Set(Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap((dim) => dim.symbols)));
     this.#programs = new Cache(sessions, ({ session }) => session.release());
@@ -61,6 +60,10 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   /** Compiles for these sizes ahead of the first run. */
   async prepare(sizes: Sizes = {}): Promise<void> {
     await this.#use(sizes, async () => {});
+  }
+
+  get #engine(): Engine {
+    return this.#options.device.engine;
   }
 
   /** How many sessions are alive. */
@@ -136,10 +139,11 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
 
   async #program(sizes: Sizes): Promise<Program> {
     const graph = await this.graph(sizes);
-    const { threads, folder, profile, denormals, gradientOf } = this.#options;
+    const { device, folder, profile, denormals, gradientOf } = this.#options;
+    const { threads, providers } = device;
     const differentiates = gradientOf !== undefined;
     const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates });
-    return new Program(graph, await this.#engine.createSession(model, { threads, folder, profile, denormals }), differentiates);
+    return new Program(graph, await this.#engine.createSession(model, { threads, providers, folder, profile, denormals }), differentiates);
   }
 
   #emitOptions(): { weights?: (name: string) => WeightSource } {
@@ -151,7 +155,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
 /** Makes a function runnable. */
 export function compile<I extends InputTypes, O extends Outputs, const Tap extends string = never>(
   fn: TensorFunction<I, O>,
-  options: CompileOptions & { readonly taps?: readonly Tap[] } = {},
+  options: CompileOptions & { readonly taps?: readonly Tap[] },
 ): CompiledFunction<I, O, Tap> {
   return new CompiledFunction(fn, options);
 }

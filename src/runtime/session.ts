@@ -1,7 +1,8 @@
 import type { HostArray } from "../base/arrays.ts";
 
 export interface SessionOptions {
-  /** How many threads one run may use; the engine's own choice if left out. */
+  /** As in `Device`. */
+  readonly providers?: readonly string[];
   readonly threads?: number;
   /**
    * Numbers too small for full precision (below 1.2e-38) count as 0, unless they are kept. A masked softmax is full of them, and each

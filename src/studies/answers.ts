@@ -1,3 +1,4 @@
+import { cacheFolder } from "../data/cache.ts";
 import { ownData } from "../data/held-out.ts";
 import { nearest, questionsOf } from "../evaluation/references.ts";
 import type { Trained } from "../library/trained.ts";
@@ -28,8 +29,9 @@ export async function answersTo(run: Trained, pairs: readonly Pair[]): Promise<A
 }
 
 /** The examples that a run was not trained on. */
-export async function heldOut({ config }: Trained) {
-  const data = await ownData(config, () => {});
+export async function heldOut({ run }: Trained) {
+  const { data, close } = await ownData(run, cacheFolder(), () => {});
+  close();
   return data.kind === "examples" ? data.examples : [];
 }
 

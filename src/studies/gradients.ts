@@ -6,7 +6,7 @@ import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type Tensor, topological } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
-import { compile } from "../runtime/compile.ts";
+import { compile } from "../node/device.ts";
 
 // How far back a language model's loss reaches: ‖∂ loss at the last position / ∂ the embedding k positions before‖, by k.
 

@@ -1,12 +1,12 @@
-import { cacheFolder } from "../data/cache.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
-import { weightsIn } from "../disk/weight-file.ts";
+import { weightsInFile } from "../disk/safetensors-file.ts";
 import { evaluate } from "../evaluation/evaluate.ts";
-import { ParameterBuffer } from "../graph/parameters.ts";
 import type { Trained } from "../library/trained.ts";
 import { modelLoss } from "../models/any.ts";
-import { paths } from "../runs/folder.ts";
+import { nodeDevice } from "../node/device.ts";
+import { paths, trainedParts } from "../runs/folder.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { TrainedModel } from "../trained/trained.ts";
 import { heldOut } from "./answers.ts";
 
 // How soon a model gets there: its checkpoints are measured, one after the other.
@@ -26,9 +26,12 @@ export interface Milestone {
 export async function accuracies(run: Trained): Promise<Milestone[]> {
   const examples = await heldOut(run);
   const found: Milestone[] = [];
-  for (const step of new Checkpoints(paths(run.folder).checkpoints).list()) {
-    const { threads } = run.config.training;
-    const measures = await evaluate(run, weightsAt(run, step), { kind: "examples", examples }, { cache: cacheFolder(), threads });
+  const { folder, config } = run.run;
+  const layout = parametersOf(modelLoss(run.model));
+  for (const step of new Checkpoints(paths(folder).checkpoints).list()) {
+    const weights = weightsInFile(`${paths(folder).checkpoints}/${step}/weights.safetensors`, layout);
+    const then = new TrainedModel({ ...trainedParts(run.run, nodeDevice({ threads: config.training.threads })), weights });
+    const measures = await evaluate(then, { kind: "examples", examples }).finally(() => then.release());
     const accuracy = "accuracy" in measures ? measures.accuracy : undefined;
     if (accuracy === undefined) break; // the run does not label
     found.push({ step, accuracy });
@@ -41,12 +44,4 @@ export async function accuracies(run: Trained): Promise<Milestone[]> {
 export function stepsToBar(found: readonly Milestone[]): Record<string, number> {
   const reached = found.find(({ accuracy }) => accuracy >= bar);
   return reached ? { [`steps to ${100 * bar} %`]: reached.step } : {};
-}
-
-function weightsAt({ folder, config }: Trained, step: number): ParameterBuffer {
-  const layout = parametersOf(modelLoss(config.model));
-  const file = weightsIn(`${paths(folder).checkpoints}/${step}/weights.safetensors`, layout);
-  const weights = new ParameterBuffer(layout);
-  for (const { name, offset } of layout.entries) weights.data.set(file.numbers(name), offset);
-  return weights;
 }

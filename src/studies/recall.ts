@@ -62,11 +62,12 @@ const distances = [1, 2, 4, 8, 16, 32];
 
 /** How much is remembered, and how far the gradient reaches before and after training. */
 export async function measureRecall(run: Trained): Promise<Measured> {
-  const { model, training } = run.config;
+  const { model } = run;
+  const { training } = run.run.config;
   const questions = recallQuestions(run, 500);
   const start = initialise(parametersOf(modelLoss(model)), chance(training.seed)); // as training itself began
   const before = await reachOf(model, start, questions, training.threads);
-  const after = await reachOf(model, run.weights, questions, training.threads);
+  const after = await reachOf(model, run.weights.buffer, questions, training.threads);
   const answered = questions.map((question, i) => ({ ...question, right: after.answers[i] === question.next }));
   const groups = inBuckets(answered, ({ distance }) => distance, [10, 20, 30]);
   return {

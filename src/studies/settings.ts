@@ -1,9 +1,9 @@
 import { ConfigError } from "../base/errors.ts";
-import { filesSource } from "../data/raw.ts";
+import { type DataSource, filesSource } from "../data/source.ts";
 import { writeDurably } from "../disk/files.ts";
 import { recipe } from "../recipes/index.ts";
 import type { RecipeSettings } from "../recipes/recipe.ts";
-import type { DataSource, TrainingConfig } from "../runs/config.ts";
+import type { TrainingConfig } from "../runs/config.ts";
 import { makeFolder } from "../runs/folder.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import type { MadeData, Row } from "./study.ts";

@@ -8,11 +8,23 @@ export function decodeUtf8(bytes: Uint8Array, file: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
 
-/** The same, piece by piece: the pieces never cut a character, and together they are the same whatever the chunks were. */
-export async function* textChunks(chunks: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string> {
+/** How far into a file a place is: bytes before it, and the line that it is in. */
+export interface TextPlace {
+  readonly offset: number;
+  readonly line: number;
+}
+
+/**
+ * The same, piece by piece: the pieces never cut a character, and together they are the same whatever the chunks were. A stretch of a file
+ * begins at a place in it; where it ends is given back.
+ */
+export async function* textChunks(
+  chunks: AsyncIterable<Uint8Array>,
+  file: string,
+  from: TextPlace = { offset: 0, line: 1 },
+): AsyncGenerator<string, TextPlace> {
   let rest: Uint8Array = new Uint8Array(0);
-  let offset = 0;
-  let line = 1;
+  let { offset, line } = from;
   for await (const chunk of chunks) {
     const bytes = joined(rest, chunk);
     const whole = bytes.subarray(0, wholeLength(bytes));
@@ -24,12 +36,11 @@ export async function* textChunks(chunks: AsyncIterable<Uint8Array>, file: strin
     line += newlines(whole);
   }
   decode(rest, { file, offset, line });
+  return { offset: offset + rest.length, line };
 }
 
-interface Place {
+interface Place extends TextPlace {
   readonly file: string;
-  readonly offset: number;
-  readonly line: number;
 }
 
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

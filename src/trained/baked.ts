@@ -1,21 +1,14 @@
-import type { WeightFile } from "../disk/weight-file.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
+import type { Device } from "../runtime/device.ts";
 import { quantiseGraph } from "../weights/quantise.ts";
-
-/** How weights are kept: as they were trained, or rounded to 8 or 4 bits with a scale for every 32. */
-export const precisions = ["f32", "q8", "q4"] as const;
-export type Precision = (typeof precisions)[number];
+import type { Weights } from "../weights/weights.ts";
 
 const bitsOf = { q8: 8, q4: 4 } as const;
 
-/** Compiles with weights baked in: faster for use, and fixed. */
-export function baked(
-  weights: ParameterBuffer | WeightFile,
-  precision: Precision = "f32",
-): Pick<CompileOptions, "weights" | "folder" | "rewrite"> {
-  const numbers = "views" in weights ? (name: string) => weights.view(name).data as Float32Array : weights.numbers;
-  const sources = "views" in weights ? { weights } : { weights: weights.source, folder: weights.folder };
+/** Compiles with weights baked in, in the precision of the device: faster for use, and fixed. */
+export function baked(weights: Weights, device: Device): Pick<CompileOptions, "device" | "weights" | "folder" | "rewrite"> {
+  const { precision = "f32" } = device;
+  const sources = { device, weights: (name: string) => weights.source(name), folder: weights.folder };
   if (precision === "f32") return sources;
-  return { ...sources, rewrite: (graph) => quantiseGraph(graph, bitsOf[precision], numbers) };
+  return { ...sources, rewrite: (graph) => quantiseGraph(graph, bitsOf[precision], (name) => weights.numbers(name)) };
 }

@@ -4,6 +4,7 @@ import type { Batches } from "../batches/batch.ts";
 import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type CompiledFunction, compile } from "../runtime/compile.ts";
+import type { Device } from "../runtime/device.ts";
 import type { Optimizer } from "./optimizer.ts";
 
 export interface StepReport {
@@ -55,7 +56,7 @@ export interface FitOptions {
   readonly accumulate?: number;
   /** Where dropout's randomness comes from. */
   readonly chance: Chance;
-  readonly threads?: number;
+  readonly device: Device;
   /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
   readonly symbols?: "bound" | "open";
   /** The loss on other data, asked for after every so many steps and after the last. */
@@ -77,9 +78,9 @@ export async function* fit(
   batches: Batches,
   options: FitOptions,
 ): AsyncGenerator<Report, Progress> {
-  const { steps, learningRate, chance, threads, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
+  const { steps, learningRate, chance, device, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
   let progress = options.progress ?? noProgress;
-  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads, symbols, sessions: 16 });
+  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"], device, symbols, sessions: 16 });
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       const begin = clock();

@@ -3,6 +3,10 @@ import type { InputTypes, Outputs } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
+import { baked } from "../trained/baked.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+
+// How well a model foretells batches that it is not trained on.
 
 export interface Scored {
   /** The mean negative log-likelihood over all targets that count. */
@@ -11,27 +15,47 @@ export interface Scored {
   readonly targets: number;
 }
 
-/** How well a model foretells batches that it is not trained on. */
-export class Scorer {
-  readonly #run: CompiledFunction<InputTypes, Outputs>;
+type Loss = CompiledFunction<InputTypes, Outputs>;
 
-  constructor(config: ModelConfig, options: Pick<CompileOptions, "threads" | "weights" | "folder" | "rewrite"> = {}) {
-    const symbols = takesAnyLength(config) ? "open" : "bound";
-    this.#run = compile(modelLoss(config, { training: false }), { ...options, outputs: ["loss"], symbols, sessions: 16 });
-  }
+/** A model's loss, without dropout. */
+export const scoringLoss = (model: ModelConfig, options: Pick<CompileOptions, "device" | "weights" | "folder" | "rewrite">): Loss =>
+  compile(modelLoss(model, { training: false }), {
+    ...options,
+    outputs: ["loss"],
+    symbols: takesAnyLength(model) ? "open" : "bound",
+    sessions: 16,
+  });
 
-  /** Weights are given each time, unless they are baked in. */
-  async score(batches: Iterable<Batch>, weights?: ParameterBuffer): Promise<Scored> {
-    let [sum, targets] = [0, 0];
-    for (const batch of batches) {
-      const { loss } = await this.#run.run(batch.feeds, { weights });
-      sum += Number(loss.data[0]) * batch.targets;
-      targets += batch.targets;
-    }
-    return { loss: sum / targets, targets };
+/** Weights are given, unless they are baked in. */
+export async function meanLoss(loss: Loss, batches: Iterable<Batch>, weights?: ParameterBuffer): Promise<Scored> {
+  let [sum, targets] = [0, 0];
+  for (const batch of batches) {
+    const { loss: value } = await loss.run(batch.feeds, { weights });
+    sum += Number(value.data[0]) * batch.targets;
+    targets += batch.targets;
   }
-
-  release(): Promise<void> {
-    return this.#run.release();
-  }
+  return { loss: sum / targets, targets };
 }
+
+/** The loss of a trained model, whose weights are rounded if its device says so. */
+export function trainedLoss(trained: TrainedModel, batches: Iterable<Batch>): Promise<Scored> {
+  const { model, device, weights } = trained;
+  if ((device.precision ?? "f32") === "f32")
+    return trained.use(
+      "loss",
+      () => scoringLoss(model, { device }),
+      (loss) => meanLoss(loss, batches, weights.buffer),
+    );
+  return trained.use(
+    "rounded loss",
+    () => scoringLoss(model, baked(weights, device)),
+    (loss) => meanLoss(loss, batches),
+  );
+}
+
+/** Tokens in a batch that is only scored, and the most scores that they may have together: these fill the memory. */
+const scoringTokens = 4096;
+const mostScores = 4_000_000;
+
+export const scoringRows = ({ context, vocab }: ModelConfig): number =>
+  Math.max(1, Math.floor(Math.min(scoringTokens, mostScores / vocab) / context));

@@ -1,4 +1,3 @@
-import type { LossSeries } from "../cli/losses.ts";
 import { type Alignment, type Attended, meanPattern } from "../inspection/alignment.ts";
 import type { Candidate, Next } from "../inspection/answers.ts";
 import type { GeometryPanel } from "../inspection/geometry.ts";
@@ -10,6 +9,7 @@ import { type AttentionStatistics, type HeadSummary, headStatisticsOf } from "..
 import { attentionText } from "../pictures/attention-text.ts";
 import { curve } from "../pictures/curve-text.ts";
 import { cellsOf, prose, shortened, visible } from "../pictures/label.ts";
+import type { LossSeries } from "../pictures/loss-curves.ts";
 
 // The views of `qkv look` as text for a terminal.
 

@@ -1,5 +1,4 @@
 import { chance } from "../base/chance.ts";
-import { readLosses } from "../cli/losses.ts";
 import { alignmentOf, attendedBy, rollout } from "../inspection/alignment.ts";
 import { nextTokensOf } from "../inspection/answers.ts";
 import { type AttentionOptions, attentionOf, chosen, kindsOf } from "../inspection/attention.ts";
@@ -8,17 +7,16 @@ import { logitLens } from "../inspection/lens.ts";
 import type { AttentionLook } from "../inspection/look.ts";
 import { pathLength } from "../inspection/path-length.ts";
 import { positionsOf } from "../inspection/positions.ts";
-import type { RunLike } from "../inspection/reading.ts";
 import { headStatisticsOf } from "../inspection/statistics.ts";
-import { alignment } from "../pictures/alignment.ts";
 import { attentionGrid } from "../pictures/attention-grid.ts";
-import { attentionMap } from "../pictures/attention-map.ts";
+import { alignment, attentionMap } from "../pictures/attention-map.ts";
 import { headStatistics } from "../pictures/head-statistics.ts";
 import { interactiveHtml } from "../pictures/interactive-html.ts";
 import { layerNormGeometry } from "../pictures/layer-norm-geometry.ts";
-import { lossCurves } from "../pictures/loss-curves.ts";
+import { type LossSeries, lossCurves } from "../pictures/loss-curves.ts";
 import { nextTokens } from "../pictures/next-tokens.ts";
 import { positionTable } from "../pictures/position-table.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import * as texts from "./texts.ts";
 
 // Every view of `qkv look`: what it finds, and how that is drawn.
@@ -42,9 +40,10 @@ export interface View {
 
 /** What a view is made of. */
 export interface Subject {
-  readonly folder: string;
-  /** Read from the disk when it is first asked for. */
-  readonly run: () => RunLike;
+  /** Opened when it is first asked for. */
+  readonly run: () => TrainedModel;
+  /** The losses of its training, where it was trained here. */
+  readonly losses: () => readonly LossSeries[];
   readonly text: string;
   readonly options: ViewOptions;
 }
@@ -89,7 +88,7 @@ const kinds = {
     flags: ["target", "layer", "kind"],
     hasPicture: true,
     async make({ run, text, options: { layer, ...options } }) {
-      const { model } = run().config;
+      const { model } = run();
       const kind = options.kind ?? (model.model === "encoder-decoder" ? "encoder" : undefined);
       const { layers, ...rest } = rollout(await attentionOf(run(), text, { ...options, kind }), {
         residual: model.model !== "rnn" && model.residual,
@@ -137,7 +136,7 @@ const kinds = {
       const next = await nextTokensOf(run(), text, options);
       return {
         value: next,
-        svg: () => nextTokens({ ...next, title: run().config.model.model === "encoder" ? "The label" : "The next token" }),
+        svg: () => nextTokens({ ...next, title: run().model.model === "encoder" ? "The label" : "The next token" }),
         text: () => texts.next(next),
       };
     },
@@ -157,8 +156,8 @@ const kinds = {
     needsText: false,
     flags: [],
     hasPicture: true,
-    async make({ run, options }) {
-      const positions = await positionsOf(run(), options);
+    async make({ run }) {
+      const positions = await positionsOf(run());
       return { value: positions, svg: () => positionTable(positions), text: (terminal) => texts.positions(positions, terminal) };
     },
   },
@@ -168,7 +167,7 @@ const kinds = {
     flags: [],
     hasPicture: false,
     make({ run }) {
-      const { model } = run().config;
+      const { model } = run();
       const lengths = [4, 16, 64].filter((n) => n <= Math.max(4, model.context)).map((n) => ({ n, ...pathLength(model, n) }));
       return { value: { lengths }, text: () => texts.path(lengths) };
     },
@@ -178,8 +177,8 @@ const kinds = {
     needsText: false,
     flags: [],
     hasPicture: true,
-    make({ folder }) {
-      const series = readLosses(folder);
+    make({ losses }) {
+      const series = losses();
       return { value: { series }, svg: () => lossCurves({ series }), text: (terminal) => texts.losses(series, terminal) };
     },
   },
@@ -189,8 +188,8 @@ export type ViewName = keyof typeof kinds;
 export const views: Readonly<Record<ViewName, ViewKind>> = kinds;
 
 /** The kinds of attention that a page can show beside the usual one, if none was asked for. An encoder has one under two names. */
-async function otherKinds(run: RunLike, text: string, { warn: _, ...options }: ViewOptions): Promise<AttentionLook[]> {
-  const { model } = run.config;
+async function otherKinds(run: TrainedModel, text: string, { warn: _, ...options }: ViewOptions): Promise<AttentionLook[]> {
+  const { model } = run;
   if (options.kind !== undefined || model.model !== "encoder-decoder") return [];
   const looks: AttentionLook[] = [];
   for (const kind of kindsOf(model).slice(1)) looks.push(await attentionOf(run, text, { ...options, kind }));

@@ -7,6 +7,18 @@ import { type FileDType, largestHeader, metadataKey, parseSafetensorsHeader, typ
 
 const fileDTypes: Record<DType, FileDType> = { float32: "F32", float64: "F64", int32: "I32", int64: "I64", uint8: "U8", bool: "BOOL" };
 
+/** What the numbers of a file become here. */
+export const hostDTypes: Record<FileDType, DType> = {
+  F32: "float32",
+  F16: "float32",
+  BF16: "float32",
+  F64: "float64",
+  I32: "int32",
+  I64: "int64",
+  U8: "uint8",
+  BOOL: "bool",
+};
+
 /** The parts of a file, to be written one after the other. The data is not copied: later changes of a tensor would be seen. */
 export function safetensorsParts(
   tensors: Iterable<readonly [name: string, HostArray]>,
@@ -60,7 +72,7 @@ export function readSafetensors(bytes: Uint8Array, where: string): Safetensors {
   const { headerBytes, metadata, tensors } = parseSafetensorsHeader(bytes, bytes.length, where);
   const arrays = new Map<string, HostArray>();
   for (const [name, place] of tensors) {
-    const array = arrayOf(place, bytes.subarray(headerBytes + place.begin, headerBytes + place.end));
+    const array = tensorOf(place, bytes.subarray(headerBytes + place.begin, headerBytes + place.end));
     if (array.dtype === "bool" && array.data.some((value) => Number(value) > 1)) {
       throw new FormatError(`${where}: tensor ${shown(name)} is BOOL and has bytes that are neither 0 nor 1`);
     }
@@ -69,7 +81,8 @@ export function readSafetensors(bytes: Uint8Array, where: string): Safetensors {
   return { metadata, tensors: arrays };
 }
 
-function arrayOf({ dtype, shape }: TensorPlace, bytes: Uint8Array): HostArray {
+/** One tensor from its own bytes. */
+export function tensorOf({ dtype, shape }: TensorPlace, bytes: Uint8Array): HostArray {
   switch (dtype) {
     case "F32":
       return { dtype: "float32", shape, data: viewOf(Float32Array, bytes) };

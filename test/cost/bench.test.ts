@@ -5,7 +5,8 @@ import { printGraph } from "../../src/graph/print.ts";
 import { type ModelConfig, modelConfig } from "../../src/models/any.ts";
 import type { DecoderConfig } from "../../src/models/config.ts";
 import { decoderPresets } from "../../src/models/presets.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 
 it.each<[string, number]>([
   ["w1", 12],

@@ -3,8 +3,8 @@ import { activationMemory } from "../../src/cost/memory.ts";
 import { countedScaling, exponent, theory } from "../../src/cost/scaling.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { float32 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import { add, linear, mul, reshape, sum, tanh } from "../../src/ops/index.ts";
-import { compile } from "../../src/runtime/compile.ts";
 
 describe("activation memory", () => {
   it("is the most that is alive at once; inputs, parameters and views are free", async () => {

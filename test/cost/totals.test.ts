@@ -6,7 +6,7 @@ import { published, trainingTotal } from "../../src/cost/training.ts";
 import { graphCost } from "../../src/graph/cost.ts";
 import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { decoderPresets } from "../../src/models/presets.ts";
-import { compile } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
 
 const gpt = (name: string): ModelConfig => modelConfig({ model: "decoder", ...decoderPresets[name] });
 const sizes = { layers: 2, heads: 4, width: 24, context: 20, vocab: 11 };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
-import { candidates, chosen, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
+import { candidates, drawToken, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
 
 // 100,000 draws with each filter against the distribution that it leaves. The draws are the same each time, so nothing here flakes.
 

@@ -4,7 +4,8 @@ import { chance } from "../../src/base/chance.ts";
 import { highest } from "../../src/generation/sampling.ts";
 import { Translator } from "../../src/generation/translator.ts";
 import { type ModelConfig, modelConfig, modelLoss } from "../../src/models/any.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 const sizes = { vocab: 11, width: 16, layers: 2, context: 12 };

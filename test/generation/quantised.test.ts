@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { float32, uint8 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import { type Bits, blockSize, quantisedLinear } from "../../src/ops/quantised.ts";
-import { compile } from "../../src/runtime/compile.ts";
 import { dequantised, quantise } from "../../src/weights/quantise.ts";
 import { random } from "../support/samples.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import { NonFiniteError } from "../../src/base/errors.ts";
 import { type Request, RunningBatch, type Said } from "../../src/generation/running-batch.ts";
-import { candidates, chosen, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
+import { candidates, drawToken, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
 import { speakerOf } from "../../src/generation/speaker.ts";
 import type { Speaker } from "../../src/generation/speech.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
@@ -114,7 +114,7 @@ describe("past the end of the context", () => {
       let read = all.slice();
       for (const [i, { token, logProbability }] of said.entries()) {
         const [scores] = await whole.after([{ ids: read }]);
-        const wanted = chosen(candidates(scores, one.sampling, all), one.chance.uniform(i));
+        const wanted = drawToken(candidates(scores, one.sampling, all), one.chance.uniform(i));
         expect(token, `token ${i} after ${length}`).toBe(wanted);
         expect(logProbability).toBeCloseTo(scores[wanted] - logSumExp(scores), 3);
         all.push(wanted);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Candidates, candidates, chosen, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
+import { type Candidates, candidates, drawToken, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
 
 /** Scores whose exponentials are 0.4, 0.3, 0.2 and 0.1, in a mixed order. */
 const shares = [0.1, 0.4, 0.2, 0.3];

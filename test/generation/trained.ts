@@ -2,7 +2,8 @@ import { array, type HostArray } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import type { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { type ModelConfig, modelLoss } from "../../src/models/any.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { AdamW } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 

@@ -5,7 +5,8 @@ import type { Prompt } from "../../src/generation/speech.ts";
 import type { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { type ModelConfig, modelLoss } from "../../src/models/any.ts";
 import { keepsPast } from "../../src/models/continuation.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 // What generation is held against: the model as it is trained, on all tokens at once.

@@ -8,6 +8,7 @@ import { buildGraph, type Graph, graphNodes, tensorFunction } from "../../src/gr
 import { constant } from "../../src/graph/leaves.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float64, int32, uint8 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import { nodeEngine } from "../../src/node/engine.ts";
 import { emitOnnx, outputName } from "../../src/onnx/emit.ts";
 import { fill } from "../../src/ops/fill.ts";
@@ -39,7 +40,6 @@ import {
   tanh,
   transpose,
 } from "../../src/ops/index.ts";
-import { compile } from "../../src/runtime/compile.ts";
 import { foldConstants } from "../../src/runtime/fold.ts";
 import { random } from "../support/samples.ts";
 

@@ -8,6 +8,7 @@ import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { layer } from "../../src/graph/scope.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, int32 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import {
   add,
   argmax,
@@ -28,7 +29,7 @@ import {
   sum,
   transpose,
 } from "../../src/ops/index.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 
 // Every mistake is a typed error whose sentence says where, what was found, what was wanted, and a cure.
 

@@ -6,7 +6,8 @@ import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { int32 } from "../../src/graph/type.ts";
 import { decoderConfig } from "../../src/models/config.ts";
 import { decoder, decoderLoss } from "../../src/models/decoder.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 const config = decoderConfig({ layers: 2, heads: 2, width: 8, context: 6, vocab: 7 });

@@ -7,6 +7,7 @@ import { tensorFunction } from "../../src/graph/graph.ts";
 import { input } from "../../src/graph/leaves.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, float64, int32, uint8 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import {
   abs,
   causalMask,
@@ -22,7 +23,6 @@ import {
   sum,
 } from "../../src/ops/index.ts";
 import { scatterRows } from "../../src/ops/lookup.ts";
-import { compile } from "../../src/runtime/compile.ts";
 import { random } from "../support/samples.ts";
 
 // Functions that are made of several ops: values that can be checked by hand, and gradients.

@@ -5,7 +5,7 @@ import { allOps } from "../../src/graph/op.ts";
 import { printGraph } from "../../src/graph/print.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, type TensorType } from "../../src/graph/type.ts";
-import "../../src/index.ts";
+import "../../src/entries/graph.ts";
 import { attend, linear, matmul, tanh } from "../../src/ops/index.ts";
 import { rowsProduct } from "../../src/ops/products.ts";
 

@@ -6,9 +6,9 @@ import { tensorFunction } from "../../src/graph/graph.ts";
 import { allOps, type Example, type Op } from "../../src/graph/op.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import type { TensorType } from "../../src/graph/type.ts";
-import "../../src/index.ts";
+import "../../src/entries/graph.ts";
+import { compile } from "../../src/node/device.ts";
 import { add, mul, sum } from "../../src/ops/index.ts";
-import { compile } from "../../src/runtime/compile.ts";
 import { bound, concrete, random, samples, sizeVariants } from "../support/samples.ts";
 
 // Every op that exists obeys these laws. A new op is tested by existing.

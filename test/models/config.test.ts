@@ -4,7 +4,8 @@ import { chance } from "../../src/base/chance.ts";
 import { decoderConfig, rnnConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 describe("what makes no sense is refused with a reason", () => {

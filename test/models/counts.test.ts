@@ -6,7 +6,8 @@ import { decoderConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { decoderPresets, encoderDecoderPresets, preset } from "../../src/models/presets.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { countParameters } from "../../src/weights/count.ts";
 
 const decoderCount = (name: string) => parametersOf(decoderLoss(decoderPresets[name])).total;

@@ -8,8 +8,9 @@ import { int32 } from "../../src/graph/type.ts";
 import { attention } from "../../src/layers/attention.ts";
 import { decoderConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
+import { compile } from "../../src/node/device.ts";
 import { embedding, mean, square } from "../../src/ops/index.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 const config = { layers: 2, heads: 2, width: 8, context: 6, vocab: 7 };

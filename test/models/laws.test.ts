@@ -7,7 +7,8 @@ import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoderLoss } from "../../src/models/encoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { rnnLanguageModelLoss, rnnLoss } from "../../src/models/rnn.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { type Combination, pairwise, product } from "../support/combinations.ts";
 

@@ -18,8 +18,9 @@ import { decoder } from "../../src/models/decoder.ts";
 import { encoder } from "../../src/models/encoder.ts";
 import { encoderDecoder } from "../../src/models/encoder-decoder.ts";
 import { keyMask, realPositions } from "../../src/models/transformer.ts";
+import { compile } from "../../src/node/device.ts";
 import { add, concat, embedding, gelu, geluTanh, mul, softmaxCrossEntropy, sum } from "../../src/ops/index.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 
 // Outputs and gradients agree with PyTorch's. reference.py made the values.
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { alignment } from "../../src/pictures/alignment.ts";
 import { attentionGrid } from "../../src/pictures/attention-grid.ts";
-import { attentionMap } from "../../src/pictures/attention-map.ts";
+import { alignment, attentionMap } from "../../src/pictures/attention-map.ts";
 import { comparison } from "../../src/pictures/comparison.ts";
 import { headStatistics } from "../../src/pictures/head-statistics.ts";
 import { layerNormGeometry } from "../../src/pictures/layer-norm-geometry.ts";

@@ -4,9 +4,10 @@ import { EngineError } from "../../src/base/errors.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { float32, int32 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import { nodeEngine } from "../../src/node/engine.ts";
 import { add, concat, embedding, matmul, mul, reshape, softmax, sum } from "../../src/ops/index.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import type { Engine } from "../../src/runtime/session.ts";
 import { random } from "../support/samples.ts";
 

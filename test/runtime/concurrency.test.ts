@@ -4,8 +4,9 @@ import { ConfigError, NonFiniteError } from "../../src/base/errors.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { float32 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import { add, log, mul, sum } from "../../src/ops/index.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 
 const row = (n: number, value = 1) => array("float32", new Float32Array(n).fill(value), [n]);
 const total = tensorFunction({ x: float32(["n"]) }, (_, { x }) => ({ y: sum(x) }));

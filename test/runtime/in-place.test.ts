@@ -6,8 +6,9 @@ import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
+import { compile } from "../../src/node/device.ts";
 import { nodeEngine } from "../../src/node/engine.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import type { Engine } from "../../src/runtime/session.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 

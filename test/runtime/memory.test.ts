@@ -3,7 +3,8 @@ import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
-import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 it("200 cycles of compiling, running and releasing do not grow the process by more than 50 MB after the first 20", async () => {

@@ -6,10 +6,10 @@ import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { buildGraph, tensorFunction } from "../../src/graph/graph.ts";
 import { float32 } from "../../src/graph/type.ts";
+import { compile } from "../../src/node/device.ts";
 import { emitOnnx } from "../../src/onnx/emit.ts";
 import { ModelProtoSchema } from "../../src/onnx/onnx_pb.ts";
 import { linear } from "../../src/ops/index.ts";
-import { compile } from "../../src/runtime/compile.ts";
 
 const fn = tensorFunction({ x: float32(["batch", 2]) }, (p, { x }) => ({ y: linear(x, p.param("layer/weight", [2, 3])) }));
 

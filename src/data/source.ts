@@ -1,0 +1,43 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+import { between } from "../models/bounds.ts";
+import type { Columns } from "../text/examples.ts";
+
+// Where data comes from, as config.json remembers it.
+
+const columnsSchema = z.strictObject({
+  text: z.string().optional(),
+  label: z.string().optional(),
+  source: z.string().optional(),
+  target: z.string().optional(),
+  tags: z.string().optional(),
+});
+
+export const sourceSchema = z.discriminatedUnion("kind", [
+  z.strictObject({
+    kind: z.literal("files"),
+    files: z.array(z.string()).min(1),
+    valid: z.string().optional(),
+    validFraction: between(0, 1, "below"),
+    columns: columnsSchema.optional(),
+  }),
+  z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
+]);
+
+export type DataSource = z.output<typeof sourceSchema>;
+export type FileSource = Extract<DataSource, { kind: "files" }>;
+
+export interface FileOptions {
+  readonly valid?: string;
+  readonly validFraction?: number;
+  readonly columns?: Columns;
+}
+
+/** Files as a source of data; their places are kept in full, so that a run can go on from another folder. */
+export const filesSource = (files: readonly string[], { valid, validFraction = 0.1, columns = {} }: FileOptions): FileSource => ({
+  kind: "files",
+  files: files.map((file) => resolve(file)),
+  ...(valid !== undefined && { valid: resolve(valid) }),
+  validFraction,
+  ...(Object.keys(columns).length > 0 && { columns }),
+});

@@ -1,0 +1,26 @@
+// Looking inside a trained model: activations, attention, statistics, patches, geometry, and what everything costs.
+export type { CostOptions, LayerCost, ModelCost, Named, OperationCost, PartCost, PhaseCost } from "../cost/cost.ts";
+export { type Formulas, productFormulas } from "../cost/formulas.ts";
+export { type LectureRow, lectureRows } from "../cost/lecture.ts";
+export type { Amount } from "../cost/nodes.ts";
+export type { Part } from "../cost/parts.ts";
+export type { Extent, PhaseName } from "../cost/phases.ts";
+export type { Scaled, Scaling, ScalingPoint, ScalingStep } from "../cost/scaling.ts";
+export { type TrainingTotal, trainingTotal } from "../cost/training.ts";
+export { type Alignment, type Attended, alignmentOf, attendedBy, rollout } from "../inspection/alignment.ts";
+export { type Answers, answersOf, type Candidate, type Next, nextTokensOf } from "../inspection/answers.ts";
+export { type AttentionOptions, attentionOf, kindsOf } from "../inspection/attention.ts";
+export { type GeometryPanel, plainLayerNorm, toyGeometry } from "../inspection/geometry.ts";
+export { type KeySpace, keyGeometry, keySpace } from "../inspection/key-space.ts";
+export { type Lens, type LensOptions, logitLens } from "../inspection/lens.ts";
+export { type AttentionHead, type AttentionKind, type AttentionLayer, type AttentionLook, type Looked, look } from "../inspection/look.ts";
+export type { Activation } from "../inspection/observe.ts";
+export { ablateHead, type Change, type Patched, patch, type SwapOptions, swap } from "../inspection/patch.ts";
+export { type PathLength, pathLength, type Steps } from "../inspection/path-length.ts";
+export { type Positions, positionsOf } from "../inspection/positions.ts";
+export { type Reading, type ReadingOptions, readingOf } from "../inspection/reading.ts";
+export { selectableKeys } from "../inspection/selectable.ts";
+export { type AttentionStatistics, type HeadSummary, headStatisticsOf } from "../inspection/statistics.ts";
+export { type TapInfo, taps } from "../inspection/taps.ts";
+export { cost, countedScaling } from "../library/here.ts";
+export { modelConfig } from "../models/any.ts";

@@ -1,0 +1,84 @@
+// What a program needs daily: train, go on, open, measure. The parts are behind qkv/graph, qkv/training, qkv/generation, qkv/inspect and
+// qkv/pictures.
+export {
+  ConfigError,
+  DataError,
+  EngineError,
+  FeedError,
+  FormatError,
+  GraphError,
+  NonFiniteError,
+  QkvError,
+  RunError,
+} from "../base/errors.ts";
+export type { Ids } from "../batches/ids.ts";
+export type { DataSource } from "../data/source.ts";
+export { readExamples } from "../disk/text-files.ts";
+export {
+  type EvaluateOptions,
+  type EvaluationData,
+  evaluate,
+  type LabelMeasures,
+  type LongerMeasures,
+  type Measures,
+  type TextMeasures,
+  type TranslationMeasures,
+} from "../evaluation/evaluate.ts";
+export type { Classification, PredictOptions, Tagging } from "../evaluation/predict.ts";
+export { type Rounding, roundingOf } from "../evaluation/rounding.ts";
+export type { Translation } from "../evaluation/translate.ts";
+export type { SamplingInput } from "../generation/sampling.ts";
+export type { TranslateOptions } from "../generation/translator.ts";
+export type { BeamWriteOptions, Sample, WriteOptions, WrittenToken } from "../generation/writer.ts";
+export type { AttentionOptions } from "../inspection/attention.ts";
+export type { AttentionKind, AttentionLook, Looked } from "../inspection/look.ts";
+export type { Activation } from "../inspection/observe.ts";
+export type { ReadingOptions } from "../inspection/reading.ts";
+export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";
+export { type OpenOptions, open, Trained } from "../library/trained.ts";
+export { bleu } from "../metrics/bleu.ts";
+export { chrf } from "../metrics/chrf.ts";
+export { classification } from "../metrics/classification.ts";
+export { editDistance, errorRate, exactMatch } from "../metrics/edits.ts";
+export { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
+export { type ModelConfig, type ModelInput, type ModelName, modelConfig } from "../models/any.ts";
+export type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } from "../models/config.ts";
+export { preset } from "../models/presets.ts";
+export { nodeDevice } from "../node/device.ts";
+export { nodeEngine } from "../node/engine.ts";
+export { type LongerTests, type Recipe, type RecipeData, type RecipeSettings, recipe, recipes } from "../recipes/index.ts";
+export type { RunConfig, TrainingConfig } from "../runs/config.ts";
+export type { RunEvent, TrainResult } from "../runs/drive.ts";
+export type { OpenRun } from "../runs/folder.ts";
+export type { Changes } from "../runs/resume.ts";
+export type { Device, Precision } from "../runtime/device.ts";
+export type { Arrays, Engine, Session, SessionOptions } from "../runtime/session.ts";
+export {
+  type Measure,
+  type Measured,
+  type Results,
+  type Row,
+  type RowResult,
+  runStudy,
+  type Study,
+  type StudyEvent,
+  type StudyOptions,
+  type StudyOutcome,
+  studies,
+  study,
+} from "../studies/index.ts";
+export {
+  type Classified,
+  type Columns,
+  type Example,
+  type Examples,
+  type Pair,
+  parseExamples,
+  type Tagged,
+  type Task,
+} from "../text/examples.ts";
+export { type Split, splitByHash, withoutDuplicates } from "../text/split.ts";
+export { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
+export { TrainedModel, type TrainedParts } from "../trained/trained.ts";
+export type { Progress, Report, StepReport, StoppedReport, ValidationReport } from "../training/fit.ts";
+export { type Weights, weightsInMemory } from "../weights/weights.ts";

@@ -1,0 +1,38 @@
+import type { Batches } from "../batches/batch.ts";
+import { type CostOptions, cost as costOn, type ModelCost } from "../cost/cost.ts";
+import { countedScaling as countedScalingOn, type Scaling } from "../cost/scaling.ts";
+import { speakerOf as speakerOn } from "../generation/speaker.ts";
+import type { Speaker } from "../generation/speech.ts";
+import type { TensorFunction } from "../graph/graph.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { ModelConfig } from "../models/any.ts";
+import { nodeDevice } from "../node/device.ts";
+import type { Device } from "../runtime/device.ts";
+import { baked } from "../trained/baked.ts";
+import { type FitOptions, fit as fitOn, type Progress, type Report } from "../training/fit.ts";
+import type { Optimizer } from "../training/optimizer.ts";
+import { weightsInMemory } from "../weights/weights.ts";
+
+// What computes, in this process unless another device is given. Inside, a device is always an argument.
+
+type Here<Options extends { readonly device: Device }> = Omit<Options, "device"> & { readonly device?: Device };
+
+/** Trains, and yields what happens; see `FitOptions`. */
+export const fit = (
+  loss: TensorFunction,
+  optimizer: Optimizer,
+  batches: Batches,
+  options: Here<FitOptions>,
+): AsyncGenerator<Report, Progress> => fitOn(loss, optimizer, batches, { device: nodeDevice(), ...options });
+
+/** The exact cost of a model, read off the graphs that run. */
+export const cost = (config: ModelConfig, options: Here<CostOptions> = {}): Promise<ModelCost> =>
+  costOn(config, { device: nodeDevice(), ...options });
+
+export const countedScaling = (device: Device = nodeDevice()): Promise<Scaling[]> => countedScalingOn(device);
+
+/** What a model says may come next, with these weights baked in. */
+export const speakerOf = (
+  model: ModelConfig,
+  { weights, device = nodeDevice() }: { readonly weights: ParameterBuffer; readonly device?: Device },
+): Speaker => speakerOn(model, baked(weightsInMemory(weights), device));

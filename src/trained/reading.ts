@@ -1,0 +1,61 @@
+import { DataError } from "../base/errors.ts";
+import { countUnknown } from "../batches/encode.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+
+// Text as a model reads it: what stands between and before texts, how much of one fits into the context, and what is said of the rest.
+// Training, generation, evaluation and inspection all ask here.
+
+/**
+ * What separates two documents. With a tokenizer of characters or bytes, a newline, or a space where the vocabulary has no newline; with
+ * others, the end-of-text token.
+ */
+export function separator(tokenizer: Tokenizer): number | undefined {
+  if (tokenizer.kind !== "char" && tokenizer.kind !== "byte") return tokenizer.end;
+  return [...tokenizer.encode("\n"), ...tokenizer.encode(" ")].find((id) => id !== tokenizer.unknown);
+}
+
+/** What an empty prompt begins with, and what the first token of a scored text follows: what the model met between documents. */
+export function beginning(tokenizer: Tokenizer): number {
+  const id = separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : 0);
+  if (id === undefined) throw new DataError("this tokenizer has no token to begin an empty text with; write a prompt");
+  return id;
+}
+
+/** Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. */
+export const unwritten = ({ unknown, start, end }: Tokenizer): ReadonlySet<number> =>
+  new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
+
+export type Warn = (sentence: string) => void;
+
+export interface FitOptions {
+  /** What the text is called: "prompt", "source". */
+  readonly what: string;
+  /** The part that is read of a text that is too long. */
+  readonly keep: "first" | "last";
+  /** Refuse what does not fit, rather than leave a part of it out. */
+  readonly strict?: boolean;
+  readonly warn?: Warn;
+}
+
+/** One text, no longer than the context. */
+export function fitted(ids: Int32Array, context: number, { what, keep, strict, warn }: FitOptions): Int32Array {
+  const over = ids.length - context;
+  if (over <= 0) return ids;
+  const number = (value: number) => value.toLocaleString("en");
+  const found = `the ${what} has ${number(ids.length)} tokens, and the context ${number(context)}`;
+  if (strict) throw new DataError(`${found}; shorten it, or leave out --strict to use its ${keep} ${number(context)} tokens`);
+  warn?.(`${found}: its ${keep === "last" ? "first" : "last"} ${number(over)} tokens are dropped`);
+  return keep === "last" ? ids.slice(over) : ids.slice(0, context);
+}
+
+/** What is said of many texts that were cut to the context, each by itself. */
+export const cutSentence = (count: number, all: number, what: string, context: number): string[] =>
+  count > 0 ? [`${count} of ${all} ${what} are longer than the context of ${context} tokens and are cut`] : [];
+
+/** What is said of tokens that the vocabulary does not have. */
+export const unknownSentence = (count: number, of?: string): string[] =>
+  count > 0
+    ? [`${count.toLocaleString("en")} tokens${of === undefined ? "" : ` of the ${of}`} are not in the vocabulary and count as unknown`]
+    : [];
+
+export const unknownIn = (ids: Int32Array, tokenizer: Tokenizer): number => countUnknown([{ ids }], tokenizer);

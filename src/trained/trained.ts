@@ -1,0 +1,99 @@
+import { ConfigError } from "../base/errors.ts";
+import { type ModelConfig, taskOf } from "../models/any.ts";
+import { Cache, type Held } from "../runtime/cache.ts";
+import type { Device } from "../runtime/device.ts";
+import type { Task } from "../text/examples.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { Weights } from "../weights/weights.ts";
+
+/** What a trained model is made of, wherever it comes from: a run folder, another's checkpoint, a page. */
+export interface TrainedParts {
+  readonly model: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  /** Names of labels or tags, in the order of their scores. */
+  readonly labels?: readonly string[];
+  readonly weights: Weights;
+  readonly device: Device;
+  /** What it is called in errors: its folder, or where else it came from. */
+  readonly name?: string;
+}
+
+/** Something that holds memory of the engine. */
+export interface Releasable {
+  release(): Promise<void>;
+}
+
+/** Compiled functions that stay; the one not used for longest goes first. */
+const mostKept = 8;
+
+const does: Readonly<Record<Task, { readonly what: string; readonly command: string }>> = {
+  lm: { what: "continues text", command: "generate" },
+  classify: { what: "classifies", command: "classify" },
+  tag: { what: "tags", command: "tag" },
+  translate: { what: "translates", command: "translate" },
+};
+
+/**
+ * A trained model: what generation, evaluation and inspection take. What they compile of it stays with it, so that a second text costs no
+ * second session, and is released with it.
+ */
+export class TrainedModel implements TrainedParts {
+  readonly model: ModelConfig;
+  readonly tokenizer: Tokenizer;
+  readonly labels: readonly string[];
+  readonly device: Device;
+  readonly name: string;
+  readonly #weights: TrainedParts;
+  readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
+
+  constructor(parts: TrainedParts) {
+    const { model, tokenizer, labels = [], device, name = `this ${parts.model.model}` } = parts;
+    this.model = model;
+    this.tokenizer = tokenizer;
+    this.labels = labels;
+    this.device = device;
+    this.name = name;
+    this.#weights = parts;
+  }
+
+  /** Asked for when they are wanted: a run's file need not be opened to see what the run is. */
+  get weights(): Weights {
+    return this.#weights.weights;
+  }
+
+  get task(): Task {
+    return taskOf(this.model);
+  }
+
+  /** Refuses what it was not trained for, with what it is for. */
+  require(task: Task): void {
+    if (this.task === task) return;
+    const { what, command } = does[this.task];
+    throw new ConfigError(`${this.name}: this run ${what}; use qkv ${command} ${this.name}`);
+  }
+
+  /** Something made of this model: made once for a key, and kept. It stays alive until it is let go of. */
+  hold<Made extends Releasable>(key: string, make: () => Made): Promise<Held<Made>> {
+    return this.#kept.hold(key, async () => make()) as Promise<Held<Made>>; // a key is only ever used with what it is made for
+  }
+
+  /** The same for as long as `body` runs. */
+  async use<Made extends Releasable, Result>(key: string, make: () => Made, body: (made: Made) => Promise<Result>): Promise<Result> {
+    const { value, release } = await this.hold(key, make);
+    try {
+      return await body(value);
+    } finally {
+      await release();
+    }
+  }
+
+  /** How many compiled functions are kept. */
+  get keptCount(): number {
+    return this.#kept.size;
+  }
+
+  /** Gives back the engine's memory; what is used at this moment goes when it is done. */
+  async release(): Promise<void> {
+    await this.#kept.clear();
+  }
+}

@@ -1,0 +1,20 @@
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { WeightSource } from "../onnx/emit.ts";
+
+/** The numbers of a model, wherever they lie. */
+export interface Weights {
+  /** Those of one parameter. */
+  numbers(name: string): Float32Array;
+  /** Where an engine finds those of one parameter by itself, when they are baked in. */
+  source(name: string): WeightSource;
+  /** The folder of sources that lie in files. */
+  readonly folder?: string;
+  /** All of them in one flat buffer, made when it is first asked for: what feeds weights, feeds this. */
+  readonly buffer: ParameterBuffer;
+}
+
+/** Weights in memory. */
+export function weightsInMemory(buffer: ParameterBuffer): Weights {
+  const numbers = (name: string) => buffer.view(name).data as Float32Array;
+  return { numbers, source: (name) => ({ kind: "inline", data: numbers(name) }), buffer };
+}
