@@ -31,8 +31,13 @@ export const cost = (config: ModelConfig, options: Here<CostOptions> = {}): Prom
 
 export const countedScaling = (device: Device = nodeDevice()): Promise<Scaling[]> => countedScalingOn(device);
 
+export interface SpeakerOptions {
+  readonly weights: ParameterBuffer;
+  readonly device?: Device;
+  /** Threads of this process, where no device is given. */
+  readonly threads?: number;
+}
+
 /** What a model says may come next, with these weights baked in. */
-export const speakerOf = (
-  model: ModelConfig,
-  { weights, device = nodeDevice() }: { readonly weights: ParameterBuffer; readonly device?: Device },
-): Speaker => speakerOn(model, baked(weightsInMemory(weights), device));
+export const speakerOf = (model: ModelConfig, { weights, threads, device = nodeDevice({ threads }) }: SpeakerOptions): Speaker =>
+  speakerOn(model, baked(weightsInMemory(weights), device));

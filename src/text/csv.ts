@@ -1,4 +1,4 @@
-import { CsvError, parse } from "csv-parse/sync";
+import { CsvError, parse } from "#csv-parse"; // in a browser, the build that needs nothing of Node
 import { DataError } from "../base/errors.ts";
 import { listed, quoted } from "./quote.ts";
 import { named, newlines, refuseTooMany, type Table } from "./table.ts";

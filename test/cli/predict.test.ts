@@ -3,7 +3,7 @@ import { ConfigError } from "../../src/base/errors.ts";
 import { rows } from "../../src/cli/tag.ts";
 import { givenTexts } from "../../src/cli/texts.ts";
 import { classifyTexts, type Texts, tagTexts } from "../../src/evaluation/predict.ts";
-import { openRun, readWeights } from "../../src/runs/folder.ts";
+import { open } from "../../src/library/trained.ts";
 import { asTsv, pairs, rhyme, sentences, tagged } from "../journeys/samples.ts";
 import { expectRefusal, tiny, Workplace } from "../support/command.ts";
 
@@ -113,12 +113,12 @@ describe("qkv tag", () => {
 
 describe("what a model cannot read as it is", () => {
   it("is cut at the context, and counted", async () => {
-    const { config } = openRun(place.path("words"));
-    const long = "cat ".repeat(config.model.context + 5).trim();
+    const { model } = open(place.path("words"));
+    const long = "cat ".repeat(model.context + 5).trim();
     const { stdout, stderr } = await place.done("tag", "words", long, "a cat", "--json");
     const [{ tokens, tags }] = onlyLine(stdout).results;
-    expect([tokens.length, tags.length]).toEqual([config.model.context, config.model.context]);
-    expect(stderr).toBe(`warning: 1 of 2 texts are longer than the context of ${config.model.context} tokens and are cut\n`);
+    expect([tokens.length, tags.length]).toEqual([model.context, model.context]);
+    expect(stderr).toBe(`warning: 1 of 2 texts are longer than the context of ${model.context} tokens and are cut\n`);
     const cut = await place.fed(`${"glad ".repeat(500)}\n`, "classify", "moods");
     expect(cut.stderr).toMatch(/^warning: 1 of 1 lines are longer than the context of \d+ tokens and are cut\n$/);
   });
@@ -173,9 +173,8 @@ describe("many texts together", () => {
   );
 
   it("are classified as one by one", async () => {
-    const run = openRun(place.path("moods"));
-    const { weights } = readWeights(run);
-    const classified = (texts: Texts) => all(classifyTexts(run, weights, texts, { threads: 1 }));
+    const run = open(place.path("moods"));
+    const classified = (texts: Texts) => all(classifyTexts(run, texts));
     const together = await classified(mixed);
     for (const [i, text] of mixed.entries()) {
       const [alone] = await classified([text]);
@@ -185,14 +184,13 @@ describe("many texts together", () => {
   });
 
   it("are tagged as one by one", async () => {
-    const run = openRun(place.path("words"));
-    const { weights } = readWeights(run);
-    const together = await all(tagTexts(run, weights, mixed, { threads: 1 }));
-    for (const [i, text] of mixed.entries()) expect(await all(tagTexts(run, weights, [text], { threads: 1 }))).toEqual([together[i]]);
+    const run = open(place.path("words"));
+    const together = await all(tagTexts(run, mixed));
+    for (const [i, text] of mixed.entries()) expect(await all(tagTexts(run, [text]))).toEqual([together[i]]);
   });
 
   it("come out a chunk at a time, so that an endless input needs no more memory", async () => {
-    const run = openRun(place.path("moods"));
+    const run = open(place.path("moods"));
     const read = { count: 0 };
     async function* endless() {
       for (;;) {
@@ -200,7 +198,7 @@ describe("many texts together", () => {
         yield "glad";
       }
     }
-    const answers = classifyTexts(run, readWeights(run).weights, endless(), { threads: 1 });
+    const answers = classifyTexts(run, endless());
     expect((await answers.next()).value).toMatchObject({ text: "glad", label: "happy" });
     expect(read.count).toBeLessThanOrEqual(1025);
     await answers.return(undefined);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { activationMemory } from "../../src/cost/memory.ts";
-import { countedScaling, exponent, theory } from "../../src/cost/scaling.ts";
+import { exponent, theory } from "../../src/cost/scaling.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { float32 } from "../../src/graph/type.ts";
+import { countedScaling } from "../../src/library/here.ts";
 import { compile } from "../../src/node/device.ts";
 import { add, linear, mul, reshape, sum, tanh } from "../../src/ops/index.ts";
 

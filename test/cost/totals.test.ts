@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { adamw, cost, type ModelCost } from "../../src/cost/cost.ts";
+import { adamw, type ModelCost } from "../../src/cost/cost.ts";
 import { lectureNotes, lectureRows } from "../../src/cost/lecture.ts";
 import { phaseNames, phaseOf } from "../../src/cost/phases.ts";
 import { published, trainingTotal } from "../../src/cost/training.ts";
 import { graphCost } from "../../src/graph/cost.ts";
+import { cost } from "../../src/library/here.ts";
 import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { decoderPresets } from "../../src/models/presets.ts";
 import { compile } from "../../src/node/device.ts";

@@ -1,10 +1,11 @@
+import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { prune } from "../../src/data/cache.ts";
-import { inspectTexts, splitTexts } from "../../src/data/texts.ts";
-import { tokenise, wholePieces } from "../../src/data/tokenised.ts";
+import { drained, inspectTexts, openTexts, trainingParts, validationParts, wholePieces } from "../../src/data/texts.ts";
+import { tokenise } from "../../src/data/tokenised.ts";
 import { trainTokenizer } from "../../src/tokens/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "qkv-tokenised-"));
@@ -16,8 +17,9 @@ writeFileSync(file, text);
 
 async function idsOf(kind: "char" | "byte" | "bpe", cache: string) {
   const tokenizer = await trainTokenizer(kind, [text], kind === "bpe" ? { vocab: 300 } : {});
-  const { parts, sha256 } = await inspectTexts([file]);
-  const found = await tokenise(parts, sha256, tokenizer, kind, join(folder, cache));
+  const documents = await openTexts([file], 0);
+  const sha256 = await drained(inspectTexts(documents));
+  const found = await tokenise(trainingParts(documents), sha256, tokenizer, kind, join(folder, cache));
   const ids = new Int32Array(found.ids.length);
   found.ids.read(0, ids);
   found.ids.close();
@@ -63,17 +65,57 @@ describe("pieces", () => {
   });
 });
 
+/** The text that is trained on as it is inspected, and the hash. */
+async function inspected(files: readonly string[], fraction: number): Promise<{ text: string; sha256: string }> {
+  const pieces: string[] = [];
+  const reading = inspectTexts(await openTexts(files, fraction));
+  for (;;) {
+    const { done, value } = await reading.next();
+    if (done) return { text: pieces.join(""), sha256: value };
+    pieces.push(value);
+  }
+}
+
+describe("a text that is inspected", () => {
+  it("gives what is trained on while it is read, and a hash that does not depend on the split", async () => {
+    const bytes = readFileSync(file);
+    const whole = await inspected([file], 0);
+    expect(whole.text).toBe(text);
+    expect(whole.sha256).toBe(createHash("sha256").update(bytes).update(`;${bytes.length};`).digest("hex")); // as 0.1.0 wrote it
+    for (const fraction of [0.1, 0.5]) {
+      const { text: head, sha256 } = await inspected([file, file], fraction);
+      expect((text + text).startsWith(head)).toBe(true);
+      expect(sha256).toBe((await inspected([file, file], 0)).sha256);
+    }
+  });
+
+  it("is refused where it is no UTF-8, with the line and the byte, on either side of the split", async () => {
+    for (const [at, line] of [
+      [10, 1],
+      [900, 10],
+    ]) {
+      const damaged = join(folder, `damaged-${at}.txt`);
+      const bytes = new TextEncoder().encode("a line of a hundred bytes".padEnd(99, ".").concat("\n").repeat(10));
+      bytes[at] = 0xff;
+      writeFileSync(damaged, bytes);
+      await expect(inspected([damaged], 0.5)).rejects.toThrow(`${damaged}, line ${line}, byte ${at}: invalid UTF-8 (found 0xFF)`);
+    }
+  });
+});
+
 describe("the split of a text", () => {
   it("keeps the last share, and never cuts a character", async () => {
-    const { parts } = await inspectTexts([file]);
     const bytes = readFileSync(file);
     for (const fraction of [0.001, 0.1, 0.333, 0.5, 0.77]) {
-      const { train, valid } = splitTexts(parts, fraction);
-      const [head, tail] = [train, valid].map(([{ begin, end }]) => bytes.subarray(begin, end));
+      const documents = await openTexts([file], fraction);
+      const [head, tail] = [trainingParts, validationParts].map((parts) => {
+        const [{ begin, end }] = parts(documents);
+        return bytes.subarray(begin, end);
+      });
       expect(new TextDecoder("utf-8", { fatal: true }).decode(head) + new TextDecoder("utf-8", { fatal: true }).decode(tail)).toBe(text);
       expect(Math.abs(tail.length - fraction * bytes.length)).toBeLessThan(5);
     }
-    expect(splitTexts(parts, 0).valid).toEqual([]);
+    expect(validationParts(await openTexts([file], 0))).toEqual([]);
   });
 });
 

@@ -3,17 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { FormatError, RunError } from "../../src/base/errors.ts";
-import { openWeights } from "../../src/disk/weight-file.ts";
 import { speakerOf } from "../../src/generation/speaker.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { type ModelConfig, modelConfig } from "../../src/models/any.ts";
+import { nodeDevice } from "../../src/node/device.ts";
 import { trainingDefaults } from "../../src/runs/defaults.ts";
-import { type OpenRun, openRun, sha256, writeRun } from "../../src/runs/folder.ts";
-import type { CompileOptions } from "../../src/runtime/compile.ts";
+import { type OpenRun, openRun, runWeights, sha256, writeRun } from "../../src/runs/folder.ts";
+import type { Precision } from "../../src/runtime/device.ts";
 import { saveTokenizer, trainTokenizer } from "../../src/tokens/index.ts";
-import { baked, type Precision } from "../../src/trained/baked.ts";
+import { baked } from "../../src/trained/baked.ts";
 import { parametersAsTensors } from "../../src/weights/load.ts";
 import { safetensorsParts } from "../../src/weights/safetensors.ts";
+import { type Weights, weightsInMemory } from "../../src/weights/weights.ts";
 import { clearWeights } from "../generation/whole-model.ts";
 import { fileOf, joined } from "../support/safetensors-files.ts";
 
@@ -44,8 +45,8 @@ function run(name: string, model: ModelConfig, file?: Uint8Array): OpenRun {
 const saved = (weights: ParameterBuffer): Uint8Array => Buffer.concat(safetensorsParts(parametersAsTensors(weights)));
 
 /** All that a model says of a few rows that join and go on. */
-async function said(model: ModelConfig, options: CompileOptions): Promise<number[]> {
-  const speaker = speakerOf(model, { ...options, threads: 1 });
+async function said(model: ModelConfig, weights: Weights, precision: Precision = "f32"): Promise<number[]> {
+  const speaker = speakerOf(model, baked(weights, nodeDevice({ threads: 1, precision })));
   const speech = speaker.begin();
   const source = model.model === "decoder" ? {} : { source: Int32Array.of(4, 5, 3) };
   const first = await speech.join([
@@ -62,13 +63,13 @@ async function said(model: ModelConfig, options: CompileOptions): Promise<number
 describe("weights that the engine reads from the run's own file", () => {
   it.each([decoder, translator, rnn])("say the same as weights in memory: $model", async (model) => {
     const weights = clearWeights(model);
-    const file = openWeights(run(`same-${model.model}`, model, saved(weights)));
+    const file = runWeights(run(`same-${model.model}`, model, saved(weights)));
     for (const { name } of weights.layout.entries) {
       expect(file.numbers(name)).toEqual(weights.view(name).data);
       expect(file.source(name).kind).toBe("external");
     }
     for (const precision of ["f32", "q8", "q4"] as const satisfies Precision[])
-      expect(await said(model, baked(file, precision))).toEqual(await said(model, baked(weights, precision)));
+      expect(await said(model, file, precision)).toEqual(await said(model, weightsInMemory(weights), precision));
   });
 
   it("may begin at any byte", async () => {
@@ -76,8 +77,8 @@ describe("weights that the engine reads from the run's own file", () => {
     const [, header, ...data] = safetensorsParts(parametersAsTensors(weights));
     for (const spaces of [1, 2, 3]) {
       const longer = `${new TextDecoder().decode(header)}${" ".repeat(spaces)}`;
-      const file = openWeights(run(`odd-${spaces}`, decoder, joined([fileOf(longer), ...data])));
-      expect(await said(decoder, baked(file))).toEqual(await said(decoder, baked(weights)));
+      const file = runWeights(run(`odd-${spaces}`, decoder, joined([fileOf(longer), ...data])));
+      expect(await said(decoder, file)).toEqual(await said(decoder, weightsInMemory(weights)));
     }
   });
 });
@@ -99,8 +100,8 @@ it("numbers of 16 bits are turned into ours", async () => {
     return entry;
   });
   const halves = new Uint8Array(Uint16Array.from(weights.data, halfBits).buffer);
-  const file = openWeights(run("halves", decoder, joined([fileOf(JSON.stringify(Object.fromEntries(entries))), halves])));
-  expect(await said(decoder, baked(file))).toEqual(await said(decoder, baked(weights)));
+  const file = runWeights(run("halves", decoder, joined([fileOf(JSON.stringify(Object.fromEntries(entries))), halves])));
+  expect(await said(decoder, file)).toEqual(await said(decoder, weightsInMemory(weights)));
   expect(file.numbers("decoder/tokens")).toEqual(weights.view("decoder/tokens").data);
 });
 
@@ -109,8 +110,8 @@ describe("files that are not the run's weights", () => {
 
   it("are missing", () => {
     const without = run("missing", decoder);
-    expect(() => openWeights(without)).toThrow(RunError);
-    expect(() => openWeights(without)).toThrow(`${without.folder} has no model.safetensors`);
+    expect(() => runWeights(without)).toThrow(RunError);
+    expect(() => runWeights(without)).toThrow(`${without.folder} has no model.safetensors`);
   });
 
   it.each([
@@ -126,7 +127,7 @@ describe("files that are not the run's weights", () => {
     ["of fewer layers", saved(clearWeights(modelConfig({ ...decoder, layers: 1 })))],
   ])("are refused: %s", (name, file) => {
     const wrong = run(name.replaceAll(" ", "-"), decoder, file);
-    expect(() => openWeights(wrong)).toThrow(FormatError);
-    expect(() => openWeights(wrong)).toThrow(join(wrong.folder, "model.safetensors"));
+    expect(() => runWeights(wrong)).toThrow(FormatError);
+    expect(() => runWeights(wrong)).toThrow(join(wrong.folder, "model.safetensors"));
   });
 });

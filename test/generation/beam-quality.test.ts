@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
-import { Translator } from "../../src/generation/translator.ts";
+import { translateIds } from "../../src/generation/translator.ts";
 import { modelConfig } from "../../src/models/any.ts";
+import { idsOnly, inMemory } from "../support/trained-model.ts";
 import { table, trained } from "./trained.ts";
 
 const [length, start, end] = [7, 1, 2];
@@ -28,11 +29,11 @@ function batch(step: number) {
 
 it("more beams find likelier answers, on a model that has half learned to reverse strings", async () => {
   const weights = await trained(model, 250, batch);
-  const translator = new Translator(model, { weights, start, end, threads: 1 });
+  const translator = inMemory(model, weights, idsOnly({ start, end }));
   const sources = strings(1_000_000, 64).map((row) => Int32Array.from([...row, end]));
   const means: number[] = [];
   for (const beams of [1, 2, 4, 8]) {
-    const found = await translator.translate(sources, { beams });
+    const found = await translateIds(translator, sources, { beams });
     means.push(found.reduce((sum, { score }) => sum + score, 0) / found.length);
   }
   await translator.release();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { beamSearch } from "../../src/generation/beam.ts";
-import { speakerOf } from "../../src/generation/speaker.ts";
 import type { Prompt, Speaker } from "../../src/generation/speech.ts";
+import { speakerOf } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { everything, greedy, patient } from "./searches.ts";
 import { clearWeights } from "./whole-model.ts";

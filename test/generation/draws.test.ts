@@ -49,7 +49,7 @@ describe("100,000 draws match the distribution", () => {
     const left = candidates(scores, sampling(given), before);
     const source = chance(1).fork("draws").fork(name);
     const drawn = new Float64Array(scores.length);
-    for (let i = 0; i < count; i++) drawn[chosen(left, source.uniform(i))]++;
+    for (let i = 0; i < count; i++) drawn[drawToken(left, source.uniform(i))]++;
     const wanted = expected(given, before, new Set(left.tokens));
     // Tokens that are expected fewer than ten times are counted together.
     const bins = [...wanted.keys()].filter((token) => wanted[token] * count >= 10).map((token) => [drawn[token], wanted[token] * count]);
@@ -66,7 +66,7 @@ describe("100,000 draws match the distribution", () => {
     const bent = { ...left, probabilities: left.probabilities.map((p, i) => (i === 0 ? p - 0.01 : i === 1 ? p + 0.01 : p)) };
     const drawn = new Map<number, number>();
     for (let i = 0; i < count; i++) {
-      const token = chosen(bent, chance(2).uniform(i));
+      const token = drawToken(bent, chance(2).uniform(i));
       drawn.set(token, (drawn.get(token) ?? 0) + 1);
     }
     const chiSquared = [...left.tokens].reduce((sum, token, i) => {

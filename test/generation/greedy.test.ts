@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { highest } from "../../src/generation/sampling.ts";
-import { Translator } from "../../src/generation/translator.ts";
+import { translateIds } from "../../src/generation/translator.ts";
 import { type ModelConfig, modelConfig, modelLoss } from "../../src/models/any.ts";
 import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
+import { idsOnly, inMemory } from "../support/trained-model.ts";
 
 const sizes = { vocab: 11, width: 16, layers: 2, context: 12 };
 const models: Record<string, ModelConfig> = {
@@ -60,8 +61,8 @@ describe("greedy decoding", () => {
     const layout = parametersOf(modelLoss(model));
     const weights = initialise(layout, chance(4));
     for (let i = 0; i < weights.data.length; i++) weights.data[i] *= 3; // clear preferences
-    const translator = new Translator(model, { weights, start, end, threads: 2 });
-    const found = await translator.translate(sources);
+    const translator = inMemory(model, weights, idsOnly({ start, end }));
+    const found = await translateIds(translator, sources);
     await translator.release();
     for (const [i, source] of sources.entries()) expect(found[i].tokens).toEqual(await slowly(model, source, weights));
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { speakerOf } from "../../src/generation/speaker.ts";
+import { speakerOf } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { clearWeights, expectSame, randomIds, WholeModel } from "./whole-model.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { speakerOf } from "../../src/generation/speaker.ts";
 import type { Next } from "../../src/generation/speech.ts";
+import { speakerOf } from "../../src/library/here.ts";
 import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { type Combination, pairwise, product } from "../support/combinations.ts";
 import { clearWeights, expectSame, logSumExp, randomIds, spread, WholeModel } from "./whole-model.ts";

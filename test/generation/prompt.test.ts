@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type PromptOptions, promptOf, promptOfIds } from "../../src/generation/prompt.ts";
+import { type PromptOptions, promptOf } from "../../src/generation/prompt.ts";
 import { type ModelConfig, modelConfig } from "../../src/models/any.ts";
 import { type TokenizerKind, tokenizerKinds, trainTokenizer } from "../../src/tokens/index.ts";
+import { beginning, separator } from "../../src/trained/reading.ts";
 import { prose } from "../tokens/oracles.ts";
 
 const vocabs = { char: undefined, byte: undefined, word: 80, bpe: 400, wordpiece: 350, unigram: 400 };
@@ -15,7 +16,7 @@ const rnn = modelConfig({ model: "rnn", task: "lm", ...sizes });
 /** A prompt, and what was said about it. */
 function prompted(text: string, model: ModelConfig = decoder, options: PromptOptions = {}) {
   const said: string[] = [];
-  const { ids, source } = promptOf(text, model, char, { warn: (sentence) => said.push(sentence), ...options });
+  const { ids, source } = promptOf(text, { model, tokenizer: char }, { warn: (sentence) => said.push(sentence), ...options });
   return { text: char.decode(Array.from(ids)), source: source && char.decode(source), said };
 }
 
@@ -51,7 +52,9 @@ describe("a prompt", () => {
   it("without tokens is refused", async () => {
     const word = await train("word");
     const model = modelConfig({ model: "decoder", heads: 2, ...sizes, vocab: word.size });
-    expect(() => promptOf(" \n ", model, word)).toThrow('the prompt " \\n " has no tokens in this vocabulary; write something else');
+    expect(() => promptOf(" \n ", { model, tokenizer: word })).toThrow(
+      'the prompt " \\n " has no tokens in this vocabulary; write something else',
+    );
   });
 });
 
@@ -60,24 +63,37 @@ describe("an empty prompt", () => {
     const tokenizer = await train(kind);
     const model = modelConfig({ model: "decoder", heads: 2, ...sizes, vocab: tokenizer.size });
     const start = kind === "char" || kind === "byte" ? tokenizer.encode("\n")[0] : tokenizer.end;
-    expect([...Array.from(promptOf("", model, tokenizer).ids)]).toEqual([start]);
-    expect([...Array.from(promptOfIds(new Int32Array(0), model, tokenizer).ids)]).toEqual([start]);
+    expect([...Array.from(promptOf("", { model, tokenizer }).ids)]).toEqual([start]);
+    expect([...Array.from(promptOf(new Int32Array(0), { model, tokenizer }).ids)]).toEqual([start]);
   });
 
-  it("of characters without a new line starts after the end of a text", async () => {
+  it("of characters begins as training separates documents: with a space where there is no new line", async () => {
+    for (const [text, wanted] of [
+      ["a b c", " "],
+      ["ab\nc", "\n"],
+    ]) {
+      const tokenizer = await train("char", text);
+      const model = modelConfig({ model: "decoder", heads: 2, ...sizes, vocab: tokenizer.size });
+      expect(Array.from(promptOf("", { model, tokenizer }).ids)).toEqual([separator(tokenizer)]);
+      expect(tokenizer.decode([separator(tokenizer) as number])).toBe(wanted);
+    }
+  });
+
+  it("of characters with neither begins with what scoring puts before a text", async () => {
     const tokenizer = await train("char", "abc");
-    expect(Array.from(promptOf("", decoder, tokenizer).ids)).toEqual([tokenizer.end]);
+    expect(separator(tokenizer)).toBeUndefined();
+    expect(Array.from(promptOf("", { model: decoder, tokenizer }).ids)).toEqual([beginning(tokenizer)]);
   });
 
   it("is nothing to translate", () => {
-    expect(() => promptOf("", reader, char)).toThrow("there is nothing to translate in an empty text");
-    expect(() => promptOfIds(new Int32Array(0), reader, char)).toThrow("there is nothing to translate in an empty text");
+    expect(() => promptOf("", { model: reader, tokenizer: char })).toThrow("there is nothing to translate in an empty text");
+    expect(() => promptOf(new Int32Array(0), { model: reader, tokenizer: char })).toThrow("there is nothing to translate in an empty text");
   });
 });
 
 describe("a source", () => {
   it("ends with </s>, and is answered from <s>", () => {
-    const { ids, source = [] } = promptOf("Call", reader, char);
+    const { ids, source = [] } = promptOf("Call", { model: reader, tokenizer: char });
     expect([Array.from(ids), [...source]]).toEqual([[char.start], [...char.encode("Call"), char.end]]);
   });
 
@@ -93,18 +109,22 @@ describe("a source", () => {
 
 describe("token ids", () => {
   it.each([-1, char.size, 2 ** 31 - 1])("of which %i is none are refused", (id) => {
-    expect(() => promptOfIds(Int32Array.of(3, id), decoder, char)).toThrow(
+    expect(() => promptOf(Int32Array.of(3, id), { model: decoder, tokenizer: char })).toThrow(
       `the token id ${id} is not in the vocabulary, which goes from 0 to ${char.size - 1}`,
     );
   });
 
   it("that are no whole numbers are refused, where a caller has no types", () => {
     for (const id of [Number.NaN, 1.5, Infinity])
-      expect(() => promptOfIds([3, id] as unknown as Int32Array, decoder, char)).toThrow(`the token id ${id} is not in the vocabulary`);
+      expect(() => promptOf([3, id] as unknown as Int32Array, { model: decoder, tokenizer: char })).toThrow(
+        `the token id ${id} is not in the vocabulary`,
+      );
   });
 
   it("of a source are those of its own vocabulary", () => {
     const own = modelConfig({ model: "encoder-decoder", heads: 2, ...sizes, sourceVocab: 5 });
-    expect(() => promptOfIds(Int32Array.of(5), own, char)).toThrow("the token id 5 is not in the vocabulary, which goes from 0 to 4");
+    expect(() => promptOf(Int32Array.of(5), { model: own, tokenizer: char })).toThrow(
+      "the token id 5 is not in the vocabulary, which goes from 0 to 4",
+    );
   });
 });

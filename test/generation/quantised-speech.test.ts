@@ -5,10 +5,11 @@ import { chance } from "../../src/base/chance.ts";
 import { NonFiniteError } from "../../src/base/errors.ts";
 import { RunningBatch } from "../../src/generation/running-batch.ts";
 import { sampling } from "../../src/generation/sampling.ts";
-import { speakerOf } from "../../src/generation/speaker.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { speakerOf } from "../../src/library/here.ts";
 import { modelConfig } from "../../src/models/any.ts";
-import { baked, type Precision } from "../../src/trained/baked.ts";
+import { nodeDevice } from "../../src/node/device.ts";
+import type { Precision } from "../../src/runtime/device.ts";
 import { product } from "../support/combinations.ts";
 import { table, trained } from "./trained.ts";
 
@@ -28,7 +29,7 @@ describe("a trained model", async () => {
 
   /** Of what the speech says of text that the model has not seen, token by token. */
   async function perplexity(precision: Precision): Promise<number> {
-    const speaker = speakerOf(model, { ...baked(weights, precision), threads: 1 });
+    const speaker = speakerOf(model, { weights, device: nodeDevice({ threads: 1, precision }) });
     const rows = Array.from({ length: 40 }, (_, i) => window(85_000 + 300 * i));
     const speech = speaker.begin();
     let next = await speech.join(rows.map(([first]) => ({ ids: [first] })));
@@ -59,7 +60,7 @@ describe("a trained model", async () => {
   )("with a weight that is not a number says so: $precision $name $wrong", async ({ precision, name, wrong }) => {
     const damaged = new ParameterBuffer(weights.layout, weights.data.slice());
     damaged.view(name as string).data.fill(wrong as never, 7, 8);
-    const speaker = speakerOf(model, { ...baked(damaged, precision as Precision), threads: 1 });
+    const speaker = speakerOf(model, { weights: damaged, device: nodeDevice({ threads: 1, precision: precision as Precision }) });
     const batch = new RunningBatch(speaker);
     batch.add({ ids: [0, 4], tokens: 3, sampling: sampling(), chance: chance(1) });
     await expect(batch.step()).rejects.toThrow(NonFiniteError);

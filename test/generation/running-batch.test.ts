@@ -3,8 +3,8 @@ import { chance } from "../../src/base/chance.ts";
 import { NonFiniteError } from "../../src/base/errors.ts";
 import { type Request, RunningBatch, type Said } from "../../src/generation/running-batch.ts";
 import { candidates, drawToken, type SamplingInput, sampling } from "../../src/generation/sampling.ts";
-import { speakerOf } from "../../src/generation/speaker.ts";
 import type { Speaker } from "../../src/generation/speech.ts";
+import { speakerOf } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { clearWeights, logSumExp, randomIds, WholeModel } from "./whole-model.ts";
 

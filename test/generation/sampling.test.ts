@@ -164,7 +164,7 @@ it("any settings: probabilities sum to 1, fall, and are those of the slow way", 
 
 it("a number from 0 to 1 chooses the token whose share it falls into", () => {
   const found = left({});
-  expect([0, 0.399, 0.401, 0.699, 0.701, 0.899, 0.901, 1 - 2 ** -32].map((uniform) => chosen(found, uniform))).toEqual([
+  expect([0, 0.399, 0.401, 0.699, 0.701, 0.899, 0.901, 1 - 2 ** -32].map((uniform) => drawToken(found, uniform))).toEqual([
     1, 1, 3, 3, 2, 2, 0, 0,
   ]);
 });

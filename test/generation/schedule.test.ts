@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { type Chance, chance } from "../../src/base/chance.ts";
-import { speakerOf } from "../../src/generation/speaker.ts";
 import type { Next, Prompt } from "../../src/generation/speech.ts";
+import { speakerOf } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { clearWeights, expectSame, randomIds, WholeModel } from "./whole-model.ts";
 

@@ -1,15 +1,26 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { ConfigError, DataError, NonFiniteError } from "../../src/base/errors.ts";
-import { type Sample, type WriteOptions, Writer } from "../../src/generation/writer.ts";
+import { type BeamWriteOptions, type Sample, type WriteOptions, write, writeBest, writeSamples } from "../../src/generation/writer.ts";
 import { modelConfig } from "../../src/models/any.ts";
 import { trainTokenizer } from "../../src/tokens/index.ts";
+import type { TrainedModel } from "../../src/trained/trained.ts";
+import { inMemory } from "../support/trained-model.ts";
 import { prose } from "../tokens/oracles.ts";
 import { clearWeights } from "./whole-model.ts";
 
 const tokenizer = await trainTokenizer("byte", []);
 const model = modelConfig({ model: "decoder", layers: 1, heads: 2, width: 16, context: 24, vocab: tokenizer.size });
-const writer = new Writer({ model, tokenizer }, { weights: clearWeights(model), threads: 1 });
+const writer = writing(inMemory(model, clearWeights(model), tokenizer));
 afterAll(() => writer.release());
+
+function writing(trained: TrainedModel) {
+  return {
+    write: (prompts: string[], options?: WriteOptions) => write(trained, prompts, options),
+    samples: (prompts: (string | Int32Array)[], options?: WriteOptions) => writeSamples(trained, prompts, options),
+    best: (prompts: string[], options: BeamWriteOptions) => writeBest(trained, prompts, options),
+    release: () => trained.release(),
+  };
+}
 
 const text = async (prompt: string, options: WriteOptions = {}): Promise<string[]> =>
   (await writer.samples([prompt], { tokens: 12, ...options }))[0].map((sample) => sample.text);
@@ -144,7 +155,7 @@ describe("the best texts", () => {
 it("damaged weights are said so, sampled or searched", async () => {
   const weights = clearWeights(model);
   weights.data.fill(Number.NaN);
-  const broken = new Writer({ model, tokenizer }, { weights, threads: 1 });
+  const broken = writing(inMemory(model, weights, tokenizer));
   await expect(broken.samples(["a"])).rejects.toThrow(NonFiniteError);
   await expect(broken.best(["a"], { beams: 2 })).rejects.toThrow("the weights are damaged, or training went wrong");
   await broken.release();

@@ -11,9 +11,9 @@ describe("attention by layer and head", () => {
     "of a model (%s) has rows that sum to one and a label for every row and column",
     async (name) => {
       const run = await runOf(inputs[name]);
-      for (const kind of kindsOf(run.config.model)) {
+      for (const kind of kindsOf(run.model)) {
         const target = name === "encoder–decoder" || name === "rnn with attention" ? "it sat" : undefined;
-        const { layers, tokens, targetTokens, kind: found } = await attentionOf(run, "the cat", { kind, target, threads: 1 });
+        const { layers, tokens, targetTokens, kind: found } = await attentionOf(run, "the cat", { kind, target });
         expect(found).toBe(kind);
         expect(layers.map(({ layer }) => layer)).toEqual(name === "rnn with attention" ? [0] : [0, 1]);
         for (const { heads } of layers) {
@@ -32,7 +32,7 @@ describe("attention by layer and head", () => {
 
   it("never looks ahead in a decoder, and does in an encoder", async () => {
     const ahead = async (name: "decoder" | "tagger") => {
-      const { layers } = await attentionOf(await runOf(inputs[name]), "the cat", { threads: 1 });
+      const { layers } = await attentionOf(await runOf(inputs[name]), "the cat");
       return layers.flatMap(({ heads }) => heads.flatMap(({ pattern }) => pattern.flatMap((row, i) => row.slice(i + 1))));
     };
     expect((await ahead("decoder")).every((p) => p === 0)).toBe(true);
@@ -41,7 +41,7 @@ describe("attention by layer and head", () => {
 
   it("labels positions as each architecture has them", async () => {
     const labels = async (name: keyof typeof inputs, options: Parameters<typeof attentionOf>[2]) => {
-      const { tokens, targetTokens } = await attentionOf(await runOf(inputs[name]), "the", { ...options, threads: 1 });
+      const { tokens, targetTokens } = await attentionOf(await runOf(inputs[name]), "the", { ...options });
       return [tokens.join(" "), targetTokens.join(" ")];
     };
     expect(await labels("decoder", {})).toEqual(["t h e", "t h e"]);
@@ -54,9 +54,9 @@ describe("attention by layer and head", () => {
 
   it("is softmax(q·k/√size) of the tapped queries and keys, computed by hand", async () => {
     const run = await runOf(inputs.decoder);
-    const { activations } = await look(run, "a cat", ["decoder/block.1/attention/*"], { threads: 1 });
+    const { activations } = await look(run, "a cat", ["decoder/block.1/attention/*"]);
     const [q, k] = ["q", "k"].map((name) => rowsOf(activations.get(`decoder/block.1/attention/${name}`) as never)); // [head · time][size]
-    const { layers } = await attentionOf(run, "a cat", { layer: 1, threads: 1 });
+    const { layers } = await attentionOf(run, "a cat", { layer: 1 });
     for (const { head, pattern } of layers[0].heads)
       for (const [i, row] of pattern.entries()) {
         const scores = row.slice(0, i + 1).map((_, j) => q[head * 5 + i].reduce((sum, x, d) => sum + x * k[head * 5 + j][d], 0) / 2);
@@ -67,14 +67,14 @@ describe("attention by layer and head", () => {
 
   it("gives one layer and one head if asked", async () => {
     const run = await runOf(inputs.decoder);
-    const all = await attentionOf(run, "a cat", { threads: 1 });
-    const one = await attentionOf(run, "a cat", { layer: 1, head: 0, threads: 1 });
+    const all = await attentionOf(run, "a cat");
+    const one = await attentionOf(run, "a cat", { layer: 1, head: 0 });
     expect(one.layers).toEqual([{ layer: 1, heads: [all.layers[1].heads[0]] }]);
   });
 
   it("lets the model write the target that is not given", async () => {
     for (const name of ["encoder–decoder", "rnn with attention"] as const) {
-      const { targetTokens, layers } = await attentionOf(await runOf(inputs[name]), "the", { threads: 1 });
+      const { targetTokens, layers } = await attentionOf(await runOf(inputs[name]), "the");
       expect(targetTokens.length).toBeGreaterThan(0);
       expect(layers[0].heads[0].pattern).toHaveLength(targetTokens.length);
     }
@@ -83,12 +83,12 @@ describe("attention by layer and head", () => {
   it("cuts a text that is longer than the context, counts unknown characters, and says both", async () => {
     const said: string[] = [];
     const warn = (sentence: string) => said.push(sentence);
-    const { tokens } = await attentionOf(await runOf(inputs.decoder), "the cat sat, and it", { threads: 1, warn });
+    const { tokens } = await attentionOf(await runOf(inputs.decoder), "the cat sat, and it", { warn });
     expect(tokens).toEqual(characters("the cat sat,"));
-    await attentionOf(await runOf(inputs.decoder), "¿the?", { threads: 1, warn });
+    await attentionOf(await runOf(inputs.decoder), "¿the?", { warn });
     expect(said).toEqual([
-      "the text has 19 tokens, and only the first 12 fit into the context",
-      "2 of the text's 5 tokens are not in the vocabulary and count as unknown",
+      "the text has 19 tokens, and the context 12: its last 7 tokens are dropped",
+      "2 tokens of the text are not in the vocabulary and count as unknown",
     ]);
   });
 
@@ -108,6 +108,6 @@ describe("attention by layer and head", () => {
     ],
     ["rnn language model", "a", {}, /an RNN language model has no attention to look at; look into a decoder/],
   ] as const)("refuses (%s, %j, %j) with a sentence", async (name, text, options, sentence) => {
-    await expect(attentionOf(await runOf(inputs[name]), text, { ...options, threads: 1 })).rejects.toThrow(sentence);
+    await expect(attentionOf(await runOf(inputs[name]), text, { ...options })).rejects.toThrow(sentence);
   });
 });

@@ -104,8 +104,8 @@ describe("keys and queries of a model", () => {
     const size = "multiHead" in change ? 8 : "keySize" in change ? 2 : 4;
     const target = name === "encoder–decoder" ? "it" : undefined;
     const kind = name === "encoder–decoder" ? "encoder" : undefined;
-    const { keys, queries, labels } = await keySpace(run, "the cat", { layer, head: 1, target, threads: 1 });
-    const { layers, tokens } = await attentionOf(run, "the cat", { layer, head: 1, kind, target, threads: 1 });
+    const { keys, queries, labels } = await keySpace(run, "the cat", { layer, head: 1, target });
+    const { layers, tokens } = await attentionOf(run, "the cat", { layer, head: 1, kind, target });
     expect(labels).toEqual(tokens);
     const { pattern } = layers[0].heads[0];
     const normed = keys.map(plainLayerNorm);
@@ -120,7 +120,7 @@ describe("keys and queries of a model", () => {
   });
 
   it("are drawn beside the toy, without and with LayerNorm", async () => {
-    const panels = await keyGeometry(await runOf(inputs.decoder), "the cat", chance(1), { threads: 1 });
+    const panels = await keyGeometry(await runOf(inputs.decoder), "the cat", chance(1));
     expect(panels.map(({ title }) => title)).toEqual([
       "width 3, without LayerNorm",
       "width 3, with LayerNorm",
@@ -134,8 +134,8 @@ describe("keys and queries of a model", () => {
 
   it("the input of a later layer is the output of the one before", async () => {
     const run = await runOf(inputs.decoder);
-    const { keys } = await keySpace(run, "the", { layer: 1, threads: 1 });
-    const { activations } = await look(run, "the", ["decoder/block.0/output"], { threads: 1 });
+    const { keys } = await keySpace(run, "the", { layer: 1 });
+    const { activations } = await look(run, "the", ["decoder/block.0/output"]);
     expect(keys.flat()).toEqual(Array.from(activations.get("decoder/block.0/output")?.data ?? []));
   });
 

@@ -6,8 +6,8 @@ import { inputs, runOf } from "./models.ts";
 
 describe("the taps of a model", () => {
   it("are listed with their axes, those that only appear when asked for too", async () => {
-    const { config } = await runOf({ ...inputs.decoder, layers: 1 });
-    expect(taps(config.model)).toEqual([
+    const { model } = await runOf({ ...inputs.decoder, layers: 1 });
+    expect(taps(model)).toEqual([
       { name: "decoder/block.0/attention/q", axes: ["head", "query", "size"] },
       { name: "decoder/block.0/attention/k", axes: ["head", "key", "size"] },
       { name: "decoder/block.0/attention/v", axes: ["head", "key", "size"] },
@@ -18,7 +18,7 @@ describe("the taps of a model", () => {
       { name: "decoder/block.0/output", axes: ["time", "width"] },
     ]);
     const rnn = await runOf(inputs["rnn with attention"]);
-    expect(taps(rnn.config.model)).toEqual([
+    expect(taps(rnn.model)).toEqual([
       { name: "model/encoder/layer.0/output", axes: ["time", "width"] },
       { name: "model/decoder/layer.0/output", axes: ["time", "width"] },
       { name: "model/attention/scores", axes: ["head", "query", "key"] },
@@ -31,8 +31,8 @@ describe("the taps of a model", () => {
     async (name) => {
       const run = await runOf(inputs[name]);
       const target = name === "encoder–decoder" || name === "rnn with attention" ? "it" : undefined;
-      const { activations, tokens, targetTokens } = await look(run, "a cat", ["*"], { target, threads: 1 });
-      expect([...activations.keys()]).toEqual(taps(run.config.model).map((tap) => tap.name));
+      const { activations, tokens, targetTokens } = await look(run, "a cat", ["*"], { target });
+      expect([...activations.keys()]).toEqual(taps(run.model).map((tap) => tap.name));
       for (const { name: tap, axes, shape, data } of activations.values()) {
         expect(axes).toHaveLength(shape.length);
         expect(data).toHaveLength(elementCount(shape));

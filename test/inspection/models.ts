@@ -1,9 +1,10 @@
 import { chance } from "../../src/base/chance.ts";
-import type { RunLike } from "../../src/inspection/reading.ts";
 import { type ModelInput, modelConfig, modelLoss } from "../../src/models/any.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { type TokenizerKind, trainTokenizer } from "../../src/tokens/index.ts";
+import type { TrainedModel } from "../../src/trained/trained.ts";
 import { initialise } from "../../src/weights/initialise.ts";
+import { inMemory } from "../support/trained-model.ts";
 
 // Models in memory, with the weights that they start with, only larger: otherwise every pattern would be nearly even.
 
@@ -22,7 +23,7 @@ export const inputs = {
   "rnn language model": { model: "rnn", width: 8, context: 12, task: "lm" },
 } satisfies Record<string, WithoutVocab<ModelInput>>;
 
-export async function runOf(input: WithoutVocab<ModelInput>, kind: TokenizerKind = "char"): Promise<RunLike> {
+export async function runOf(input: WithoutVocab<ModelInput>, kind: TokenizerKind = "char"): Promise<TrainedModel> {
   const tokenizer = await trainTokenizer(kind, ["the cat sat, and it was glad; <b>it</b> slept"]);
   const model = modelConfig({ ...input, vocab: tokenizer.size } as ModelInput);
   const weights = initialise(parametersOf(modelLoss(model)), chance(5));
@@ -31,5 +32,5 @@ export async function runOf(input: WithoutVocab<ModelInput>, kind: TokenizerKind
     if (/(weight|tokens|table)$/.test(name)) for (const [i, x] of numbers.entries()) numbers[i] = 12 * x;
     if (name.endsWith("scale")) for (const i of numbers.keys()) numbers[i] = 0.5 + chance(6).fork(name).uniform(i);
   }
-  return { config: { model, labels: ["good", "bad", "so"] }, tokenizer, weights };
+  return inMemory(model, weights, tokenizer, ["good", "bad", "so"]);
 }

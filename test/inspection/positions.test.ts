@@ -4,13 +4,13 @@ import { alibiSlopes } from "../../src/layers/positions.ts";
 import { inputs, runOf } from "./models.ts";
 
 const tableOf = async (change: object, input: object = inputs.decoder) =>
-  (await positionsOf(await runOf({ ...input, ...change } as typeof inputs.decoder), { threads: 1 })).table;
+  (await positionsOf(await runOf({ ...input, ...change } as typeof inputs.decoder))).table;
 
 describe("the table of positions", () => {
   it("is the learned parameter", async () => {
     const run = await runOf(inputs.decoder);
-    const { table } = await positionsOf(run, { threads: 1 });
-    expect(table.flat()).toEqual(Array.from(run.weights.view("decoder/positions/table").data as Float32Array));
+    const { table } = await positionsOf(run);
+    expect(table.flat()).toEqual(Array.from(run.weights.buffer.view("decoder/positions/table").data as Float32Array));
     expect(await tableOf({}, inputs["class token"])).toHaveLength(13); // one more for the class token
     expect(await tableOf({}, inputs["encoder–decoder"])).toHaveLength(12);
   });
@@ -43,8 +43,8 @@ describe("the table of positions", () => {
 
   it("is the learned bias of each distance", async () => {
     const run = await runOf({ ...inputs.decoder, positions: "relative" });
-    const { table } = await positionsOf(run, { threads: 1 });
-    const learned = Array.from(run.weights.view("decoder/block.0/attention/relative").data as Float32Array);
+    const { table } = await positionsOf(run);
+    const learned = Array.from(run.weights.buffer.view("decoder/block.0/attention/relative").data as Float32Array);
     expect(table.flat()).toEqual(learned.slice(0, 24)); // 12 near distances have a bucket each
   });
 

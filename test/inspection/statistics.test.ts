@@ -71,7 +71,7 @@ describe("a rollout", () => {
 
   it("has rows that sum to one and sees nothing of the future in a decoder, and is not for cross-attention", async () => {
     const run = await runOf(inputs.decoder);
-    const { layers } = rollout(await attentionOf(run, "the cat", { threads: 1 }));
+    const { layers } = rollout(await attentionOf(run, "the cat"));
     expect(layers).toHaveLength(2);
     for (const [i, row] of layers[1].heads[0].pattern.entries()) {
       expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 5);
@@ -101,9 +101,7 @@ describe("an alignment", () => {
   });
 
   it("of an RNN leads from every target token to a source token", async () => {
-    const { matrix, path } = alignmentOf(
-      await attentionOf(await runOf(inputs["rnn with attention"]), "the cat", { target: "it", threads: 1 }),
-    );
+    const { matrix, path } = alignmentOf(await attentionOf(await runOf(inputs["rnn with attention"]), "the cat", { target: "it" }));
     expect(path).toHaveLength(3);
     for (const [i, row] of matrix.entries()) expect(row[path[i]]).toBe(Math.max(...row));
   });

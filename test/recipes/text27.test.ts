@@ -1,8 +1,9 @@
 import { expect, it } from "vitest";
-import { separator } from "../../src/data/tokenised.ts";
+import { idsInMemory } from "../../src/batches/ids.ts";
 import { evaluate } from "../../src/evaluation/evaluate.ts";
+import { open } from "../../src/library/trained.ts";
 import { in27, text27, textParts } from "../../src/recipes/text27.ts";
-import { openRun, readWeights } from "../../src/runs/folder.ts";
+import { beginning, separator } from "../../src/trained/reading.ts";
 import { Workplace } from "../support/command.ts";
 
 it("keeps small letters, with one space for everything between them", () => {
@@ -34,20 +35,20 @@ it("is scored piece by piece: every character once, the first of each after a sp
   await place.done("train", "--recipe", "text27", ...flags);
   const own = JSON.parse((await place.done("eval", "run", "--json")).stdout);
   expect(own).toMatchObject({ tokens: 10_000, examples: 80 }); // four windows of 125 a piece
-  const run = openRun(place.path("run"));
+  const run = open(place.path("run"));
   expect(run.tokenizer.decode([separator(run.tokenizer) ?? -1])).toBe(" ");
-  const { weights } = readWeights(run);
+  const [[empty]] = await run.samples([""], { tokens: 1, temperature: 0 }); // an empty prompt begins as training separates texts
+  const [[spaced]] = await run.samples([" "], { tokens: 1, temperature: 0 });
+  expect([empty.text, empty.logProbability]).toEqual([spaced.text, spaced.logProbability]);
   const data = await text27.data(false);
   if (data.kind !== "made-text") throw new Error("text27 makes its text");
   let total = 0;
   for (const text of data.test) {
-    const alone = await evaluate(
-      run,
-      weights,
-      { kind: "text", parts: [{ text }], sha256: "alone" },
-      { cache: place.path("cache"), threads: 1 },
-    );
+    const texts = [idsInMemory(run.tokenizer.encode(text))];
+    const alone = await evaluate(run, { kind: "text", texts, bytes: text.length });
     if ("loss" in alone) total += alone.loss;
   }
   expect(own.loss).toBeCloseTo(total / 20, 5);
+  expect(beginning(run.tokenizer)).toBe(separator(run.tokenizer));
+  await run.release();
 });

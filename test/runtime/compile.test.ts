@@ -32,13 +32,13 @@ function counting() {
       };
     },
   };
-  return { engine, counts };
+  return { device: { engine }, counts };
 }
 
 describe("a compiled function", () => {
   it("makes one session for each set of sizes, keeps the most recently used, and releases the rest", async () => {
-    const { engine, counts } = counting();
-    const f = compile(total, { engine, sessions: 2 });
+    const { device, counts } = counting();
+    const f = compile(total, { device, sessions: 2 });
     for (const n of [1, 2, 1, 3, 1]) expect((await f.run({ x: row(n) })).y.data[0]).toBe(n);
     expect(counts).toEqual({ created: 3, released: 1 }); // 2 was not used for longest
     await f.run({ x: row(1) });
@@ -50,8 +50,8 @@ describe("a compiled function", () => {
   });
 
   it("makes one session for all sizes when symbols are left open", async () => {
-    const { engine, counts } = counting();
-    const f = compile(total, { engine, symbols: "open" });
+    const { device, counts } = counting();
+    const f = compile(total, { device, symbols: "open" });
     for (const n of [1, 2, 7, 0]) expect((await f.run({ x: row(n) })).y.data[0]).toBe(n);
     expect(counts.created).toBe(1);
   });

@@ -82,6 +82,9 @@ it("an engine that knows nothing of it gives the same", async () => {
   };
   const [a, b] = [new ParameterBuffer(weights.layout), new ParameterBuffer(weights.layout)];
   await compile(loss, { gradientOf: "loss", outputs: ["loss"] }).run({ ids, targets }, { weights, gradients: a });
-  await compile(loss, { gradientOf: "loss", outputs: ["loss"], engine: simple }).run({ ids, targets }, { weights, gradients: b });
+  await compile(loss, { gradientOf: "loss", outputs: ["loss"], device: { engine: simple } }).run(
+    { ids, targets },
+    { weights, gradients: b },
+  );
   expect(b.data).toEqual(a.data);
 });

@@ -3,6 +3,7 @@ import { chance } from "../../src/base/chance.ts";
 import { idsInMemory } from "../../src/batches/ids.ts";
 import { trainingWindows } from "../../src/batches/windows.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
+import { nodeDevice } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { type FitOptions, fit, type Report } from "../../src/training/fit.ts";
 import { AdamW } from "../../src/training/optimizers.ts";
@@ -18,7 +19,13 @@ const fresh = (options = {}): AdamW => {
   return optimizer;
 };
 let now = 0;
-const options: FitOptions = { steps: 6, learningRate: (step) => 1e-2 / step, chance: chance(3), clock: () => now++, threads: 2 };
+const options: FitOptions = {
+  steps: 6,
+  learningRate: (step) => 1e-2 / step,
+  chance: chance(3),
+  clock: () => now++,
+  device: nodeDevice({ threads: 2 }),
+};
 
 async function reports(generator: AsyncGenerator<Report, unknown>): Promise<Report[]> {
   const all: Report[] = [];
