@@ -62,7 +62,10 @@ async function runProgram(code: string, folder: string): Promise<string> {
   vi.spyOn(console, "log").mockImplementation((...values) => printed.push(`${format(...values)}\n`));
   vi.spyOn(process.stdout, "write").mockImplementation((text) => printed.push(`${text}`) > 0);
   const file = join(compiled, `program-${++programs}.ts`);
-  writeFileSync(file, code.replaceAll('from "qkv"', `from "${join(root, "src/index.ts")}"`));
+  writeFileSync(
+    file,
+    code.replace(/from "qkv(?:\/(\w+))?"/g, (_, door = "qkv") => `from "${join(root, `src/entries/${door}.ts`)}"`),
+  );
   process.chdir(folder);
   await import(file);
   return printed.join("");
@@ -152,7 +155,8 @@ it("every program has the types that it says", () => {
   for (const page of allPages)
     for (const [i, code] of programsOf(page).entries())
       write(join(folder, `${page.replace(/\W/g, "-")}-${i + 1}.ts`), `${code}export {};\n`);
-  const compilerOptions = { paths: { qkv: [join(root, "src/index.ts")] }, typeRoots: [join(root, "node_modules/@types")] };
+  const paths = { qkv: [join(root, "src/entries/qkv.ts")], "qkv/*": [join(root, "src/entries/*.ts")] };
+  const compilerOptions = { paths, typeRoots: [join(root, "node_modules/@types")] };
   write(join(folder, "tsconfig.json"), JSON.stringify({ extends: join(root, "tsconfig.json"), compilerOptions, include: ["*.ts"] }));
   const { stdout } = spawnSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder], { encoding: "utf8" });
   expect(stdout).toBe("");

@@ -24,7 +24,7 @@ describe("the packed package", () => {
   }, 240_000);
 
   it("holds the built code, the types, the data of recipes and the licence, and nothing else", () => {
-    expect(files).toContain("dist/index.d.ts");
+    expect(files).toContain("dist/entries/qkv.d.ts");
     expect(files).toContain("LICENSE");
     expect(
       files.filter(
@@ -41,21 +41,31 @@ describe("the packed package", () => {
     expect(run("npx", "qkv", "--version").trim()).toBe(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version);
   });
 
+  const strict = [
+    ...["--strict", "--exactOptionalPropertyTypes", "--noUncheckedIndexedAccess", "--module", "nodenext", "--target", "es2022"],
+    ...["--types", "node", "--typeRoots", join(root, "node_modules/@types")],
+  ];
+  const compiled = (file: string) =>
+    execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...strict, file], { cwd: project, encoding: "utf8" });
+
+  it("compiles strictly against every entry, whose names are there and few", async () => {
+    const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const entries = Object.keys(exports).filter((name) => name !== "./package.json");
+    expect(entries).toEqual([".", "./graph", "./training", "./generation", "./inspect", "./pictures"]);
+    const lines = entries.map((entry, i) => `import * as entry${i} from "qkv${entry.slice(1)}";`);
+    const counts = entries.map((entry, i) => `"${entry}": Object.keys(entry${i}).length`);
+    writeFileSync(join(project, "entries.ts"), `${lines.join("\n")}\nconsole.log(JSON.stringify({ ${counts.join(", ")} }));\n`);
+    compiled("entries.ts");
+    const found: Record<string, number> = JSON.parse(run(process.execPath, "entries.js"));
+    expect(found["."]).toBeLessThan(60);
+    for (const entry of entries) expect(found[entry], entry).toBeGreaterThan(10);
+  }, 60_000);
+
   it("imports with types, and the README's second program, which needs no files, compiles and runs", () => {
     const [, [, code]] = readFileSync(join(root, "README.md"), "utf8").matchAll(/```ts\n(.*?)```/gs);
     writeFileSync(join(project, "first.ts"), code);
-    const options = [
-      "--strict",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2022",
-      "--types",
-      "node",
-      "--typeRoots",
-      join(root, "node_modules/@types"),
-    ];
-    execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...options, "first.ts"], { cwd: project });
+    const loose = strict.filter((flag) => flag !== "--noUncheckedIndexedAccess"); // which no short program survives
+    execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...loose, "first.ts"], { cwd: project });
     expect(readdirSync(project)).toContain("first.js");
     expect(run(process.execPath, "first.js")).toMatch(/step 0: loss [\d.]+\n.*step 100: loss 0\.0/s);
   }, 60_000);

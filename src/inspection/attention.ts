@@ -1,5 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import type { ModelConfig } from "../models/any.ts";
+import { refuseTooLarge } from "../runtime/device.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import type { AttentionHead, AttentionKind, AttentionLook } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
@@ -48,19 +49,35 @@ export async function attentionOf(run: TrainedModel, text: string, options: Atte
   const layers = chosen("layer", sizes.layers, options.layer);
   const heads = chosen("head", sizes.heads, options.head);
   const reading = await readingOf(run, text, options);
-  const names = layers.map((layer) => `${attentionPlace(model, kind, layer)}/pattern`);
-  const results = await observe(run, reading, { taps: names });
   const { read = reading.tokens, said = reading.tokens } = reading.target ?? {};
   const own = kind === "encoder" ? reading.tokens : read;
+  const [keys, queries] = kind === "cross" ? [reading.tokens, said] : [own, own];
+  refuseLargeLook(run, layers.length, sizes.heads, queries.length, keys.length);
+  const names = layers.map((layer) => `${attentionPlace(model, kind, layer)}/pattern`);
+  const results = await observe(run, reading, { taps: names });
   return {
-    tokens: kind === "cross" ? reading.tokens : own,
-    targetTokens: kind === "cross" ? said : own,
+    tokens: keys,
+    targetTokens: queries,
     kind,
     layers: layers.map((layer, i) => {
       const pattern = activationOf({ name: names[i], axes: ["head", "query", "key"] }, results[names[i]]);
       return { layer, heads: heads.map((head) => headOf(pattern, head)) };
     }),
   };
+}
+
+/** A pattern is given out once in 32 bits and once as lists of numbers. */
+const bytesOfShare = 4 + 4 + 8;
+
+function refuseLargeLook({ device }: TrainedModel, layers: number, heads: number, queries: number, keys: number): void {
+  const count = (value: number) => value.toLocaleString("en");
+  refuseTooLarge(
+    device,
+    layers * heads * queries * keys * bytesOfShare,
+    () =>
+      `attention over this text is ${layers} layers × ${heads} heads × ${count(queries)} queries × ${count(keys)} keys × ${bytesOfShare} bytes`,
+    "look at one layer, or at a shorter text",
+  );
 }
 
 function headOf({ shape: [, queries, keys], data }: Activation, head: number): AttentionHead {

@@ -2,9 +2,10 @@ import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import { type CompiledFunction, type CompileOptions, compile as compileOn } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import { nodeEngine } from "./engine.ts";
+import { freeMemory } from "./machine.ts";
 
-/** ONNX Runtime in this process. */
-export const nodeDevice = (options: Omit<Device, "engine"> = {}): Device => ({ engine: nodeEngine, ...options });
+/** ONNX Runtime in this process, with the memory that the machine has left. */
+export const nodeDevice = (options: Omit<Device, "engine"> = {}): Device => ({ engine: nodeEngine, memory: freeMemory, ...options });
 
 export interface NodeCompileOptions extends Omit<CompileOptions, "device"> {
   /** This process, if left out. */

@@ -76,6 +76,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     return this.#use(sizes, async (program) => {
       this.#checkPatches(program, feeds, sizes);
       program.checkLimits(sizes);
+      program.checkMemory(sizes, this.#options.device);
       const all = program.feeds(feeds, sizes, options, this.#options.weights !== undefined);
       const results = await program.run(all, options);
       if (this.#options.finite) await refuseNonFinite(program.graph, results, all, this.#engine, this.#emitOptions(), this.#options);

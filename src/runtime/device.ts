@@ -1,3 +1,4 @@
+import { EngineError } from "../base/errors.ts";
 import type { Engine } from "./session.ts";
 
 /** How weights are kept that are baked in: as they were trained, or rounded to 8 or 4 bits with a scale for every 32. */
@@ -13,9 +14,18 @@ export interface Device {
   readonly threads?: number;
   /** Of weights that are baked in; f32 if left out. What is trained is always f32. */
   readonly precision?: Precision;
-  /** Bytes that one computation may take; what would take more is refused before anything is allocated. 4 GiB if left out. */
-  readonly memory?: number;
+  /** Bytes that may still be taken at this moment: what needs more is refused before anything is allocated. 4 GiB if left out. */
+  readonly memory?: () => number;
 }
 
-/** What a computation may take where a device does not say it. */
-export const usualMemory = 4 * 2 ** 30;
+/** Less than this is never worth a question. */
+const little = 2 ** 28;
+
+/** Refuses what the device has no room for, with the arithmetic. */
+export function refuseTooLarge({ memory = () => 4 * 2 ** 30 }: Device, bytes: number, arithmetic: () => string, cure: string): void {
+  if (bytes < little) return;
+  const free = memory();
+  if (bytes > free) throw new EngineError(`${arithmetic()} = ${gibibytes(bytes)}, and ${gibibytes(free)} may be taken; ${cure}`);
+}
+
+const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toLocaleString("en", { maximumSignificantDigits: 3 })} GiB`;

@@ -6,11 +6,15 @@ import { type Graph, graphNodes } from "../graph/graph.ts";
 import { leafName } from "../graph/leaves.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { concreteShape, size } from "../graph/type.ts";
+import { byteSize, concreteShape, size } from "../graph/type.ts";
 import { outputName } from "../onnx/emit.ts";
+import { type Device, refuseTooLarge } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { gradientName } from "./pipeline.ts";
 import type { Arrays, Session } from "./session.ts";
+
+/** So many of the largest tensors are alive at once: attention has its scores, their mask and its pattern. */
+const tensorsAtOnce = 3;
 
 export interface RunOptions {
   /** The numbers of the parameters, read in place. */
@@ -29,6 +33,9 @@ export class Program {
   readonly #outputs: readonly string[];
   readonly #visible: readonly string[];
   readonly #limits: readonly { readonly size: Dim; readonly atMost: Dim; readonly scope: string; readonly op: string }[];
+  /** Every size of tensor that is computed, once, with one of the nodes that it is of. */
+  readonly #tensors: readonly { readonly bytes: Dim; readonly tensor: Tensor }[];
+  #fits: Sizes | undefined;
   /** What was made of a buffer before: checking and naming every parameter again would cost more than a small run. */
   readonly #weightFeeds = new WeakMap<ParameterBuffer, Arrays>();
   readonly #gradientPlaces = new WeakMap<ParameterBuffer, Arrays>();
@@ -40,7 +47,12 @@ export class Program {
     const hidden = new Set(differentiates ? [...graph.parameters.keys()].map(gradientName) : []);
     this.#visible = [...graph.outputs.keys()].filter((name) => !hidden.has(name));
     this.#outputs = [...graph.outputs.keys()].map(outputName);
-    this.#limits = graphNodes(graph).flatMap(({ op, scope, inputs, attributes }) => {
+    const nodes = graphNodes(graph);
+    const bySize = new Map(
+      nodes.flatMap(({ outputs }) => outputs.map((tensor) => [byteSize(tensor.type).expression, { bytes: byteSize(tensor.type), tensor }])),
+    );
+    this.#tensors = [...bySize.values()];
+    this.#limits = nodes.flatMap(({ op, scope, inputs, attributes }) => {
       const limits =
         op.limits?.(
           inputs.map((x) => x.type),
@@ -61,6 +73,24 @@ export class Program {
           `${scope ? `at ${scope}: ` : ""}${op} reaches to ${dim.expression} = ${found}, but there are only ${atMost.value === undefined ? `${atMost.expression} = ${most}` : most}`,
         );
     }
+  }
+
+  /** Refuses what would not fit into memory: the largest tensor with those beside it, and the outputs, which are copied. */
+  checkMemory(sizes: Sizes, device: Device): void {
+    if (sizes === this.#fits) return; // training feeds the same sizes again and again
+    let [most, largest] = [0, this.#tensors[0]?.tensor];
+    for (const { bytes, tensor } of this.#tensors) {
+      const count = bytes.bind(sizes).value ?? 0;
+      if (count > most) [most, largest] = [count, tensor];
+    }
+    const outputs = [...this.graph.outputs.values()].reduce((total, { type }) => total + (byteSize(type).bind(sizes).value ?? 0), 0);
+    const arithmetic = () => {
+      const { node, type } = largest;
+      const shape = type.shape.map((dim) => dim.bind(sizes)).join(" × ");
+      return `${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} computes ${shape} numbers, and with what is alive beside them and ${this.graph.outputs.size} outputs that takes about ${tensorsAtOnce} × ${most.toLocaleString("en")} + 2 × ${outputs.toLocaleString("en")} bytes`;
+    };
+    refuseTooLarge(device, tensorsAtOnce * most + 2 * outputs, arithmetic, "give it shorter texts, or fewer at once");
+    this.#fits = sizes;
   }
 
   /** All that the session wants to be fed. */
