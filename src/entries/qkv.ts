@@ -24,9 +24,9 @@ export {
   type TextMeasures,
   type TranslationMeasures,
 } from "../evaluation/evaluate.ts";
-export type { Classification, PredictOptions, Tagging } from "../evaluation/predict.ts";
+export { type Classification, classifyTexts, type PredictOptions, type Tagging, type Texts, tagTexts } from "../evaluation/predict.ts";
 export { type Rounding, roundingOf } from "../evaluation/rounding.ts";
-export type { Translation } from "../evaluation/translate.ts";
+export { type Translation, translateTexts } from "../evaluation/translate.ts";
 export type { SamplingInput } from "../generation/sampling.ts";
 export type { TranslateOptions } from "../generation/translator.ts";
 export type { BeamWriteOptions, Sample, WriteOptions, WrittenToken } from "../generation/writer.ts";
@@ -78,7 +78,15 @@ export {
   type Task,
 } from "../text/examples.ts";
 export { type Split, splitByHash, withoutDuplicates } from "../text/split.ts";
-export { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
+export {
+  parseTokenizer,
+  saveTokenizer,
+  type Tokenizer,
+  type TokenizerKind,
+  type TrainTokenizerOptions,
+  tokenizerKinds,
+  trainTokenizer,
+} from "../tokens/index.ts";
 export { TrainedModel, type TrainedParts } from "../trained/trained.ts";
 export type { Progress, Report, StepReport, StoppedReport, ValidationReport } from "../training/fit.ts";
 export { type Weights, weightsInMemory } from "../weights/weights.ts";
