@@ -1,9 +1,15 @@
 import { array, type HostArray } from "../base/arrays.ts";
 
-/** Lists of ids as one array [row, time], padded with 0 at the end. */
+/**
+ * Lists of ids as one array [row, time], filled up with the last id of each. What is filled up is masked, but 0 · NaN is NaN: another token,
+ * whose numbers may be damaged, would make a row depend on whether somebody longer is there.
+ */
 export function padded(lists: readonly ArrayLike<number>[], time = longestOf(lists)): HostArray {
   const data = new Int32Array(lists.length * time);
-  for (const [row, ids] of lists.entries()) data.set(ids, row * time);
+  for (const [row, ids] of lists.entries()) {
+    data.set(ids, row * time);
+    data.fill(ids[ids.length - 1] ?? 0, row * time + ids.length, (row + 1) * time);
+  }
   return array("int32", data, [lists.length, time]);
 }
 

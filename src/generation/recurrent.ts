@@ -4,7 +4,7 @@ import { rnnEncode, rnnStates, rnnStep } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { integers, lengthsOf, longestOf, padded, roundedLength } from "./padded.ts";
-import { isIdentity, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
+import { checkPrompt, isIdentity, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /** A prompt is read in pieces of this length, since what is unrolled has a fixed one. */
 const pieceLength = 32;
@@ -32,9 +32,11 @@ export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker 
     step: (time) => unrolled("time", time, () => rnnStep(config)),
     encode: (sourceTime) => unrolled("sourceTime", sourceTime, () => rnnEncode(config) as never),
   };
+  const sourceVocab = config.task === "lm" ? undefined : (config.sourceVocab ?? config.vocab);
   return {
     vocab: config.vocab,
     longest: config.task === "lm" ? Number.POSITIVE_INFINITY : config.context,
+    check: (prompt) => checkPrompt(prompt, config.vocab, sourceVocab),
     begin: () => new RnnSpeech(parts),
     release: async () => {
       for (const one of made.values()) await one.release();

@@ -1,5 +1,6 @@
 import type { Chance } from "../base/chance.ts";
-import { NonFiniteError } from "../base/errors.ts";
+import { ConfigError, EngineError, NonFiniteError, QkvError } from "../base/errors.ts";
+import { checkLimits } from "./limits.ts";
 import { candidates, drawToken, notNumbers, type Sampling } from "./sampling.ts";
 import type { Next, Prompt, Speaker, Speech } from "./speech.ts";
 
@@ -17,13 +18,25 @@ export interface Request extends Prompt {
 }
 
 /** What a request got in one step. */
-export interface Said {
+export type Said = SaidToken | Failed;
+
+export interface SaidToken {
   readonly request: Request;
   /** Undefined for the `</s>` that ends it. */
   readonly token?: number;
   /** Under the model's own distribution, before temperature and filters. */
   readonly logProbability: number;
   readonly finish?: Finish;
+  readonly error?: undefined;
+}
+
+/** It cannot be answered, or not any further: by its own fault, or because the engine failed. */
+export interface Failed {
+  readonly request: Request;
+  readonly error: Error;
+  readonly finish: "error";
+  readonly token?: undefined;
+  readonly logProbability?: undefined;
 }
 
 /** One that is being answered: its tokens so far, and what the model says of the next, once it is asked. */
@@ -32,18 +45,27 @@ interface Active {
   readonly ids: number[];
   said: number;
   next?: Next;
+  error?: Error;
 }
 
-/** At most this many new tokens are read at once: the scores of attention take the square of a prompt's length. */
+/** At most this many new tokens are read at once, so that those who are there do not wait for many who come. */
 const mostRead = 4096;
 
-/** Requests that are answered together, a token each at a time. They come and go between tokens. */
+/**
+ * Requests that are answered together, a token each at a time. They come and go between steps: one that is added while a step is under way
+ * waits for the next, and one that is removed is told nothing more from that moment on, while its row stays until the next step begins.
+ * Whoever fails, fails alone. What fails for all, the engine while rows go on, fails all rows; after it the batch is empty but for those
+ * who waited, and goes on with them.
+ */
 export class RunningBatch {
   readonly #speaker: Speaker;
-  readonly #speech: Speech;
+  #speech: Speech;
+  /** Who is in the batch. Rows of others are left over, and go. */
+  readonly #present = new Map<Request, Active>();
   /** In the order of the rows of the speech. */
   #rows: Active[] = [];
   #waiting: Active[] = [];
+  #stepping = false;
 
   constructor(speaker: Speaker) {
     this.#speaker = speaker;
@@ -52,57 +74,118 @@ export class RunningBatch {
 
   /** How many requests are not answered yet. */
   get size(): number {
-    return this.#rows.length + this.#waiting.length;
+    return this.#present.size;
   }
 
   /** Joins with the next step. */
   add(request: Request): void {
-    this.#waiting.push({ request, ids: Array.from(request.ids), said: 0 });
+    if (this.#present.has(request)) throw new ConfigError("this request is in the batch already; make another to ask the same again");
+    const one = { request, ids: Array.from(request.ids), said: 0 };
+    this.#present.set(request, one);
+    this.#waiting.push(one);
   }
 
-  /** Leaves before the next step, answered or not. */
-  remove(request: Request): void {
-    this.#waiting = this.#waiting.filter((one) => one.request !== request);
-    this.#keep((one) => one.request !== request);
+  /** Leaves, answered or not, and is told nothing more. Gives back whether it was there. */
+  remove(request: Request): boolean {
+    const was = this.#present.delete(request);
+    this.#waiting = this.#waiting.filter((one) => this.#isHere(one));
+    if (!this.#stepping) this.#leaveEmpty();
+    return was;
   }
 
-  /** One more token for every request, in the order in which they joined. */
+  /**
+   * One more token for every request, in the order in which they joined. Every request is told once how it ended, if it is not removed:
+   * by `finish`, which is "error" if it failed. There is one step at a time.
+   */
   async step(): Promise<Said[]> {
-    await this.#goOn();
-    await this.#join();
-    const said = this.#rows.map((one) => this.#choose(one));
-    const finished = new Set(said.filter(({ finish }) => finish !== undefined).map(({ request }) => request));
-    this.#keep(({ request }) => !finished.has(request));
-    return said;
+    if (this.#stepping) throw new QkvError("a step of this batch is under way; wait for it before the next");
+    this.#stepping = true;
+    try {
+      return await this.#step();
+    } finally {
+      this.#stepping = false;
+    }
   }
 
-  /** Every row gets the token that was chosen for it. One that has no room left is read again from its later half. */
-  async #goOn(): Promise<void> {
-    const { lengths } = this.#speech;
-    const full = new Set(this.#rows.filter((_, i) => lengths[i] >= this.#speaker.longest));
-    this.#keep((one) => !full.has(one));
-    this.#waiting.push(...full);
-    if (this.#rows.length === 0) return;
-    const next = await this.#speech.next(this.#rows.map(({ ids }) => ids[ids.length - 1]));
-    for (const [i, one] of this.#rows.entries()) one.next = next[i];
+  async #step(): Promise<Said[]> {
+    const before = this.#rows;
+    for (const one of before) one.next = undefined; // nothing is said twice
+    const waiting = this.#waiting; // whoever comes from here on waits for the next step
+    this.#waiting = [];
+    const full = await this.#goOn();
+    await this.#join([...waiting, ...full]);
+    const all = [...before, ...waiting].filter((one) => this.#isHere(one) && (one.next || one.error));
+    const said = all.map((one) => ({ one, said: this.#say(one) }));
+    const told = said.filter(({ one }) => this.#isHere(one)).map((it) => it.said);
+    for (const { request, finish } of told) if (finish !== undefined) this.#present.delete(request);
+    this.#leaveEmpty();
+    return told;
   }
 
-  async #join(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const group: Active[] = [];
-      const prompts: number[][] = [];
-      let time = 0;
-      for (const one of this.#waiting) {
-        const ids = this.#room(one.ids);
-        time = Math.max(time, ids.length);
-        if (group.length > 0 && time * (group.length + 1) > mostRead) break; // one alone is read whatever its length
-        group.push(one);
-        prompts.push(ids);
-      }
-      const next = await this.#speech.join(group.map(({ request: { source } }, i) => ({ ids: prompts[i], source })));
-      for (const [i, one] of group.entries()) one.next = next[i];
-      this.#rows.push(...group);
-      this.#waiting = this.#waiting.slice(group.length);
+  #isHere(one: Active): boolean {
+    return this.#present.get(one.request) === one; // not one that was removed and came again
+  }
+
+  /** Every row gets the token that was chosen for it. Gives back those that have no room left, which are read again from their later half. */
+  async #goOn(): Promise<Active[]> {
+    const before = this.#rows;
+    try {
+      const { lengths } = this.#speech;
+      const stay = [...before.keys()].filter((i) => this.#isHere(before[i]));
+      const isFull = (i: number) => lengths[i] >= this.#speaker.longest;
+      const full = stay.filter(isFull).map((i) => before[i]);
+      this.#keep(stay.filter((i) => !isFull(i)));
+      if (this.#rows.length === 0) return full;
+      const next = await this.#speech.next(this.#rows.map(({ ids }) => ids[ids.length - 1]));
+      hear(this.#rows, next);
+      return full;
+    } catch (error) {
+      this.#failAll(before, error);
+      return [];
+    }
+  }
+
+  async #join(joining: readonly Active[]): Promise<void> {
+    for (const one of joining) this.#check(one);
+    for (let rest = joining; rest.length > 0; ) {
+      rest = rest.filter((one) => this.#isHere(one) && !one.error);
+      const group = this.#group(rest);
+      await this.#read(group);
+      rest = rest.slice(group.length);
+    }
+  }
+
+  #check(one: Active): void {
+    try {
+      const { tokens, source } = one.request;
+      checkLimits({ tokens });
+      this.#speaker.check?.({ ids: this.#room(one.ids), source });
+    } catch (error) {
+      one.error = asError(error);
+    }
+  }
+
+  /** The first few that are read together; one alone is read whatever its length. */
+  #group(rest: readonly Active[]): readonly Active[] {
+    let time = 0;
+    const over = rest.findIndex(({ ids }, i) => {
+      time = Math.max(time, this.#room(ids).length);
+      return i > 0 && time * (i + 1) > mostRead;
+    });
+    return over < 0 ? rest : rest.slice(0, over);
+  }
+
+  /** Adds a row for each. Where a group cannot be read, its members are read one by one, for one of them may be at fault. */
+  async #read(group: readonly Active[]): Promise<void> {
+    if (group.length === 0) return;
+    try {
+      const next = await this.#speech.join(group.map(({ ids, request: { source } }) => ({ ids: this.#room(ids), source })));
+      hear(group, next);
+      this.#rows = [...this.#rows, ...group];
+    } catch (error) {
+      if (this.#speech.lengths.length !== this.#rows.length) this.#failAll(this.#rows, error); // whose rows these are, nobody knows any more
+      if (group.length === 1) group[0].error = asError(error);
+      else for (const one of group) if (this.#isHere(one)) await this.#read([one]);
     }
   }
 
@@ -110,6 +193,15 @@ export class RunningBatch {
   #room(ids: number[]): number[] {
     const { longest } = this.#speaker;
     return ids.length <= longest ? ids : ids.slice(ids.length - Math.max(1, longest >> 1));
+  }
+
+  #say(one: Active): Said {
+    try {
+      if (!one.error) return this.#choose(one);
+    } catch (error) {
+      one.error = asError(error);
+    }
+    return { request: one.request, error: one.error, finish: "error" };
   }
 
   #choose(one: Active): Said {
@@ -125,10 +217,30 @@ export class RunningBatch {
     return { request, token, logProbability, ...(over && { finish: "length" }) };
   }
 
-  #keep(stays: (one: Active) => boolean): void {
-    const rows = [...this.#rows.keys()].filter((i) => stays(this.#rows[i]));
+  #keep(rows: readonly number[]): void {
     if (rows.length === this.#rows.length) return;
     this.#speech.keep(rows);
     this.#rows = rows.map((i) => this.#rows[i]);
   }
+
+  #failAll(rows: readonly Active[], error: unknown): void {
+    for (const one of rows) one.error = asError(error);
+    this.#rows = [];
+    this.#speech = this.#speaker.begin();
+  }
+
+  /** Rows of which nobody is here any more give back their memory; where somebody is, that waits for the next step. */
+  #leaveEmpty(): void {
+    if (this.#rows.length === 0 || this.#rows.some((one) => this.#isHere(one))) return;
+    this.#rows = [];
+    this.#speech = this.#speaker.begin();
+  }
 }
+
+/** Everybody hears what is said of his row, or nobody anything. */
+function hear(rows: readonly Active[], next: readonly Next[]): void {
+  if (next.length !== rows.length) throw new EngineError(`${next.length} rows were answered, and ${rows.length} were asked for`);
+  for (const [i, one] of rows.entries()) one.next = next[i];
+}
+
+const asError = (error: unknown): Error => (error instanceof Error ? error : new QkvError(String(error)));

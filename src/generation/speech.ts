@@ -1,3 +1,4 @@
+import { ConfigError } from "../base/errors.ts";
 import type { Arrays } from "../runtime/session.ts";
 
 /** Where a row begins: its first tokens, and the source for a model that reads one. */
@@ -17,6 +18,8 @@ export interface Speaker {
   readonly vocab: number;
   /** The most tokens that a row may have. */
   readonly longest: number;
+  /** Refuses a prompt that cannot be read, with a sentence, before anything is computed. One that cannot be checked is found out when it is read. */
+  check?(prompt: Prompt): void;
   begin(): Speech;
   release(): Promise<void>;
 }
@@ -25,12 +28,28 @@ export interface Speaker {
 export interface Speech {
   /** How many tokens each row has. */
   readonly lengths: readonly number[];
-  /** Adds a row for each prompt, after those there are, and reads all prompts in one run. Gives the scores of each one's next token. */
+  /**
+   * Adds a row for each prompt, after those there are, and reads all prompts together. Gives the scores of each one's next token. If it
+   * fails, the rows are what they were.
+   */
   join(prompts: readonly Prompt[]): Promise<Next[]>;
   /** Adds a token to every row. Gives the scores of each row's next. */
   next(tokens: readonly number[]): Promise<Next[]>;
   /** Goes on with these rows, in this order. A row may be taken more than once, as beams do, or left out. */
   keep(rows: readonly number[]): void;
+}
+
+/** Refuses a prompt with nothing to read, or with ids that are not in the vocabulary: of its own tokens, and of a source for a model that reads one. */
+export function checkPrompt({ ids, source }: Prompt, vocab: number, sourceVocab?: number): void {
+  checkIds("prompt", ids, vocab);
+  if (sourceVocab !== undefined) checkIds("source", source ?? [], sourceVocab);
+}
+
+function checkIds(what: string, ids: ArrayLike<number>, vocab: number): void {
+  if (ids.length === 0) throw new ConfigError(`there is no token in the ${what}; give at least one`);
+  for (let i = 0; i < ids.length; i++)
+    if (!(Number.isInteger(ids[i]) && ids[i] >= 0 && ids[i] < vocab))
+      throw new ConfigError(`the token id ${ids[i]} is not in the vocabulary, which goes from 0 to ${vocab - 1}`);
 }
 
 /** What a run gives for its rows, taken apart and not copied. */

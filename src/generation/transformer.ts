@@ -7,7 +7,7 @@ import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { KeptRows } from "./kept-rows.ts";
 import { integers, lengthsOf, padded } from "./padded.ts";
-import { type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
+import { checkPrompt, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /** What runs: a step over new tokens, and for an encoder–decoder what it makes of sources. */
 interface Parts {
@@ -22,7 +22,13 @@ export function decoderSpeaker(config: DecoderConfig, options: CompileOptions): 
   const kept = keptOf(config, "decoder");
   const step = compile(decoderStep(config), { ...options, symbols: "open", taps: kept.map(({ tap }) => tap) });
   const parts: Parts = { kept, heads: config.heads, step: (feeds) => step.run(feeds as never) };
-  return { vocab: config.vocab, longest: config.context, begin: () => new TransformerSpeech(parts), release: () => step.release() };
+  return {
+    vocab: config.vocab,
+    longest: config.context,
+    check: (prompt) => checkPrompt(prompt, config.vocab),
+    begin: () => new TransformerSpeech(parts),
+    release: () => step.release(),
+  };
 }
 
 /** An encoder–decoder: the encoder runs once for a source, the decoder goes on as a decoder does. */
@@ -40,6 +46,7 @@ export function encoderDecoderSpeaker(config: EncoderDecoderConfig, options: Com
   return {
     vocab: config.vocab,
     longest: config.context,
+    check: (prompt) => checkPrompt(prompt, config.vocab, config.sourceVocab ?? config.vocab),
     begin: () => new TransformerSpeech(parts),
     release: async () => {
       await encode.release();
@@ -66,14 +73,17 @@ class TransformerSpeech implements Speech {
   async join(prompts: readonly Prompt[]): Promise<Next[]> {
     const lists = prompts.map(({ ids }) => ids);
     const lengths = lists.map((ids) => ids.length);
+    const known = await this.#read(prompts);
     const results = await this.#parts.step({
       ids: padded(lists),
       before: integers(lists.map(() => 0)),
       last: integers(lengths.map((length) => length - 1)),
       ...this.#nothingYet(prompts.length),
-      ...(await this.#read(prompts)),
+      ...known,
     });
+    // Nothing is kept before everything is there: a row of one without a row of the other would be somebody else's.
     this.#own.join(this.#taps(results), lengths);
+    this.#source?.join(this.#parts.source?.kept.map(({ input }) => known[input]) ?? [], Array.from(known.lengths.data, Number));
     return nextOf(results);
   }
 
@@ -94,18 +104,13 @@ class TransformerSpeech implements Speech {
     this.#source?.keep(rows);
   }
 
-  /** Encodes the sources, keeps what the decoder will ask, and gives it for these rows. */
+  /** Encodes the sources: what the decoder will ask of these rows. */
   async #read(prompts: readonly Prompt[]): Promise<Arrays> {
     const { source } = this.#parts;
     if (!source) return {};
     const sources = prompts.map((prompt) => prompt.source ?? new Int32Array(0));
     const lengths = lengthsOf(sources);
-    const known = await source.encode({ source: padded(sources), lengths });
-    this.#source?.join(
-      source.kept.map(({ input }) => known[input]),
-      sources.map((ids) => ids.length),
-    );
-    return { ...known, lengths };
+    return { ...(await source.encode({ source: padded(sources), lengths })), lengths };
   }
 
   /** A past of one place that nobody sees: products over nothing are not to be relied on. */

@@ -4,7 +4,7 @@ import { encoderDecoderWhole } from "../models/encoder-decoder.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { lengthsOf, padded } from "./padded.ts";
-import { type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
+import { checkPrompt, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /**
  * A Transformer that cannot keep anything of earlier tokens, since they look at later ones (no mask, or one after the softmax). It
@@ -14,7 +14,14 @@ export function wholeSpeaker(config: DecoderConfig | EncoderDecoderConfig, optio
   const fn = config.model === "decoder" ? decoderWhole(config) : encoderDecoderWhole(config);
   const whole = compile(fn, { ...options, symbols: "open" });
   const run = (feeds: Arrays) => whole.run(feeds as never) as Promise<Arrays>;
-  return { vocab: config.vocab, longest: config.context, begin: () => new WholeSpeech(run), release: () => whole.release() };
+  const sourceVocab = config.model === "decoder" ? undefined : (config.sourceVocab ?? config.vocab);
+  return {
+    vocab: config.vocab,
+    longest: config.context,
+    check: (prompt) => checkPrompt(prompt, config.vocab, sourceVocab),
+    begin: () => new WholeSpeech(run),
+    release: () => whole.release(),
+  };
 }
 
 interface Row {
@@ -36,8 +43,9 @@ class WholeSpeech implements Speech {
 
   async join(prompts: readonly Prompt[]): Promise<Next[]> {
     const rows = prompts.map(({ ids, source }) => ({ ids: Array.from(ids), source }));
+    const next = await this.#scores(rows);
     this.#rows = [...this.#rows, ...rows];
-    return this.#scores(rows);
+    return next;
   }
 
   async next(tokens: readonly number[]): Promise<Next[]> {

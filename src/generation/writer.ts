@@ -90,7 +90,9 @@ export async function* write(
     const batch = new RunningBatch(speaker);
     while (batch.size > 0 || waiting.length > 0) {
       while (batch.size < rowsAtOnce && waiting.length > 0) batch.add(waiting.pop() as Request);
-      for (const { request, token, logProbability, finish } of await batch.step()) {
+      for (const said of await batch.step()) {
+        if (said.error) throw said.error;
+        const { request, token, logProbability, finish } = said;
         const one = byRequest.get(request) as Writing;
         one.logProbability += logProbability;
         let text = "";
