@@ -21,7 +21,7 @@ function sweep(graph: Graph, simplifies: boolean): [Graph, boolean] {
   const origin = new Map<Tensor, Tensor>(); // from a copy to the tensor whose uses were counted
   const usedOnce = (x: Tensor) => uses.get(origin.get(x) ?? x) === 1;
   const result = rewrite(graph, (node, inputs) => {
-    if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
+    if (isInput(node) || isParameter(node)) return node.outputs;
     const { type } = node.outputs[0];
     const simpler = simplifies && withPath(node.scope, () => node.op.simplify?.(inputs, node.attributes, { type, usedOnce }));
     if (simpler) {
@@ -65,7 +65,7 @@ export function rewrite(graph: Graph, replace: (node: Node, inputs: readonly Ten
 }
 
 export function copyNode(node: Node, inputs: readonly Tensor[]): readonly Tensor[] {
-  if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
+  if (isInput(node) || isParameter(node)) return node.outputs;
   return makeNode(
     node.op,
     inputs,

@@ -83,6 +83,8 @@ export interface OpDefinition<A extends Attributes> {
   parts?(inputs: readonly Tensor[], attributes: A, sizes: readonly Dim[]): readonly Tensor[] | undefined;
   /** For an op that treats all positions before the last axis alike: how many of its first inputs have these positions. */
   rowwise?: { readonly inputs: number; readonly when: "always" | "fed by rows" };
+  /** For what is declared at a place, as a parameter is: it knows more exactly where it is used than the layer that is being built. */
+  placed?: true;
   onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];
   cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): { flops: DimLike; bytes?: DimLike };
   examples(float: FloatType): readonly Example<A>[];
@@ -90,8 +92,15 @@ export interface OpDefinition<A extends Attributes> {
   float32Only?: string;
 }
 
+/** Tells the tensors and nodes of one op from all others; the attributes of those that it lets through are the op's own. */
+export interface IsOf<A extends Attributes> {
+  (x: Tensor): x is Tensor<A>;
+  (node: Node): node is Node<A>;
+}
+
 export interface Op<A extends Attributes = Attributes> extends Omit<OpDefinition<A>, "cost"> {
   readonly name: string;
+  readonly is: IsOf<A>;
   /** Applies the op: checks the types and gives its outputs. */
   apply(inputs: readonly Tensor[], attributes: A): Tensor[];
   /** Applies an op that has one output. */
@@ -107,6 +116,7 @@ export function defineOp<A extends Attributes = Attributes>(name: string, defini
   const op: Op<A> = {
     ...definition,
     name,
+    is: ((x: Tensor | Node) => (x instanceof Tensor ? x.node.op : x.op) === (op as Op)) as IsOf<A>,
     apply: (inputs, attributes) => applyOp(op as Op, inputs, attributes),
     one: (inputs, attributes) => applyOp(op as Op, inputs, attributes)[0],
     cost(inputs, outputs, attributes) {
@@ -119,8 +129,7 @@ export function defineOp<A extends Attributes = Attributes>(name: string, defini
 }
 
 function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Tensor[] {
-  // A parameter knows more exactly where it is used than the layer that is being built.
-  const scope = inputs.reduce((path, x) => (x.node.op.name === "parameter" ? deeper(path, x.node.scope) : path), currentPath());
+  const scope = inputs.reduce((path, x) => (x.node.op.placed ? deeper(path, x.node.scope) : path), currentPath());
   let types: TensorType | readonly TensorType[];
   try {
     types = op.type(
@@ -138,9 +147,15 @@ function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Ten
 let made = 0;
 
 /** A node with types that are known already, as when a graph is copied. */
-export function makeNode(op: Op, inputs: readonly Tensor[], attributes: Attributes, types: readonly TensorType[], scope: string): Tensor[] {
-  const outputs: Tensor[] = [];
-  const node: Node = { op, inputs, attributes, outputs, scope, serial: made++ };
+export function makeNode<A extends Attributes>(
+  op: Op,
+  inputs: readonly Tensor[],
+  attributes: A,
+  types: readonly TensorType[],
+  scope: string,
+): Tensor<A>[] {
+  const outputs: Tensor<A>[] = [];
+  const node: Node<A> = { op, inputs, attributes, outputs, scope, serial: made++ };
   for (const [index, type] of types.entries()) outputs.push(new Tensor(node, index, type));
   return outputs;
 }

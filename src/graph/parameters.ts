@@ -27,7 +27,7 @@ export function parameterLayout(graph: Graph): ParameterLayout {
   let dtype: FloatType = "float32";
   const entries = [...graph.parameters].map(([name, tensor]) => {
     const shape = tensor.shape.map((dim) => dim.value as number);
-    const { initialiser } = tensor.node.attributes as { initialiser: Initialiser };
+    const { initialiser } = tensor.node.attributes;
     const entry = { name, shape, initialiser, offset: total, length: elementCount(shape) };
     total += entry.length;
     dtype = tensor.dtype as FloatType;

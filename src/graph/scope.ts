@@ -1,7 +1,7 @@
 import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { DimLike } from "./dim.ts";
-import { type Initialiser, input, normal, parameter } from "./leaves.ts";
+import { type Initialiser, input, normal, type Parameter, parameter } from "./leaves.ts";
 import { prefixes } from "./names.ts";
 import { joinPath, withPath } from "./path.ts";
 import type { Tensor } from "./tensor.ts";
@@ -18,7 +18,7 @@ export interface TraceOptions {
 
 /** What a trace collects while a function builds its graph. */
 export class Trace {
-  readonly parameters = new Map<string, Tensor>();
+  readonly parameters = new Map<string, Parameter>();
   readonly taps = new Map<string, Tensor>();
   readonly patches = new Map<string, Tensor>();
   /** Taps that a layer would make if somebody asked for them. */

@@ -4,10 +4,10 @@ import type { Attributes, Op } from "./op.ts";
 import { showType, type TensorType } from "./type.ts";
 
 /** One application of an op: its inputs, its attributes, and the tensors that it gives. Never changes. */
-export interface Node {
+export interface Node<A extends Attributes = Attributes> {
   readonly op: Op;
   readonly inputs: readonly Tensor[];
-  readonly attributes: Attributes;
+  readonly attributes: A;
   readonly outputs: readonly Tensor[];
   /** Where in the model it was written, such as `block.2/attention`. */
   readonly scope: string;
@@ -16,12 +16,12 @@ export interface Node {
 }
 
 /** A symbolic tensor: one output of a node. Numbers appear only when a compiled function runs. */
-export class Tensor {
-  readonly node: Node;
+export class Tensor<A extends Attributes = Attributes> {
+  readonly node: Node<A>;
   readonly index: number;
   readonly type: TensorType;
 
-  constructor(node: Node, index: number, type: TensorType) {
+  constructor(node: Node<A>, index: number, type: TensorType) {
     this.node = node;
     this.index = index;
     this.type = type;

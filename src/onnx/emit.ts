@@ -4,7 +4,7 @@ import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
 import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { isInput, isParameter, leafName } from "../graph/leaves.ts";
+import { isInput, isParameter } from "../graph/leaves.ts";
 import { prefixes } from "../graph/names.ts";
 import { type Solution, solveSymbols } from "../graph/solve.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -79,9 +79,9 @@ class ModelWriter implements Emitter {
     for (const [name, tensor] of this.#graph.inputs) this.#declareInput(name, tensor);
     for (const [name, tensor] of this.#graph.parameters) this.#declareParameter(name, tensor);
     for (const node of graphNodes(this.#graph)) {
-      if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) {
+      if (isInput(node) || isParameter(node)) {
         if (!this.#values.has(node.outputs[0]))
-          throw new GraphError(`"${leafName(node.outputs[0])}" is used but is not an input of this function`);
+          throw new GraphError(`"${node.attributes.name}" is used but is not an input of this function`);
         continue;
       }
       const types = node.outputs.map((y) => y.type);

@@ -4,7 +4,7 @@ import type { Graph } from "../graph/graph.ts";
 import { withPath } from "../graph/path.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { concreteShape, sameShape } from "../graph/type.ts";
-import { reshape } from "./movement.ts";
+import { isView, reshape } from "./movement.ts";
 
 /**
  * Ops that treat every position alone work on rows [batch·time, width] instead of [batch, time, width]. A weight's gradient is a
@@ -26,9 +26,10 @@ function rowInputs(node: Node, inputs: readonly Tensor[]): Tensor[] | undefined 
   const leading = shape.slice(0, -1);
   const isRows = (x: Tensor, i: number) => i < rowwise.inputs && x.rank === rank && sameShape(x.shape.slice(0, -1), leading);
   if (!inputs.every((x, i) => i >= rowwise.inputs || x.rank <= 1 || isRows(x, i))) return undefined;
-  if (rowwise.when === "fed by rows" && !inputs.some((x, i) => isRows(x, i) && isView(x))) return undefined;
+  if (rowwise.when === "fed by rows" && !inputs.some((x, i) => isRows(x, i) && isOfRows(x))) return undefined;
   return inputs.map((x, i) => (isRows(x, i) ? reshape(sourceOf(x), [product(leading), x.shape[rank - 1]]) : x));
 }
 
-const isView = (x: Tensor): boolean => x.node.op.name === "reshape" && x.node.inputs[0].rank === 2;
-const sourceOf = (x: Tensor): Tensor => (isView(x) ? x.node.inputs[0] : x);
+/** Whether rows were there before, and this is only their view. */
+const isOfRows = (x: Tensor): boolean => isView(x) && x.node.inputs[0].rank === 2;
+const sourceOf = (x: Tensor): Tensor => (isOfRows(x) ? x.node.inputs[0] : x);

@@ -2,11 +2,10 @@ import { type DType, emptyArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { Dim, product } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
-import { scalarValue } from "../graph/leaves.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { mul, sameDType, wantFloat } from "./arithmetic.ts";
+import { mul, sameDType, timesNumber, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { reshape, split } from "./movement.ts";
 import { expand, sumTo } from "./sum.ts";
@@ -85,16 +84,9 @@ const matmulOp: Op<Matmul> = defineOp("matmul", {
 
 /** Operands without a number that multiplies them, and that number. */
 function withoutScale(inputs: readonly Tensor[]): { inputs: Tensor[]; factor: number } | undefined {
-  let factor = 1;
-  const bare = inputs.map((x) => {
-    if (x.node.op.name !== "mul") return x;
-    const [a, b] = x.node.inputs;
-    const [left, right] = [scalarValue(a), scalarValue(b)];
-    if (left === undefined && right === undefined) return x;
-    factor *= (left ?? right) as number;
-    return left === undefined ? a : b;
-  });
-  return bare.some((x, i) => x !== inputs[i]) ? { inputs: bare, factor } : undefined;
+  const found = inputs.map(timesNumber);
+  if (found.every((one) => one === undefined)) return undefined;
+  return { inputs: inputs.map((x, i) => found[i]?.of ?? x), factor: found.reduce((factor, one) => factor * (one?.factor ?? 1), 1) };
 }
 
 /** One product of ONNX Runtime: transposed and scaled on the way. Its scale is a float32; others are multiplied afterwards. */
@@ -180,6 +172,8 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     { inputs: [real(f, "k"), real(f, "k", "n"), real(f, "n")], attributes: { transposed: false, scale: 1 } },
   ],
 });
+
+export const isLinear = linearOp.is;
 
 /** x W + b over the last axis. A `transposed` weight is stored [out, in], as a tied output layer's is. */
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor, { transposed = false }: { transposed?: boolean } = {}): Tensor {
