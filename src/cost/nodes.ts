@@ -33,7 +33,7 @@ export interface NodeCost extends Amount {
 export type Sizes = Readonly<Record<string, number>>;
 
 /** A size as a number, with what is still open bound. */
-export const bound = (dim: Dim, sizes: Sizes): number => dim.bind(sizes).value as number;
+export const bound = (dim: Dim, sizes: Sizes): number => dim.bind(sizes).known;
 
 /** What a node costs: one entry, or one for each part of attention in one op. */
 export function nodeCosts(node: Node, sizes: Sizes): NodeCost[] {

@@ -26,7 +26,7 @@ export function parameterLayout(graph: Graph): ParameterLayout {
   let total = 0;
   let dtype: FloatType = "float32";
   const entries = [...graph.parameters].map(([name, tensor]) => {
-    const shape = tensor.shape.map((dim) => dim.value as number);
+    const shape = tensor.shape.map((dim) => dim.known);
     const { initialiser } = tensor.node.attributes;
     const entry = { name, shape, initialiser, offset: total, length: elementCount(shape) };
     total += entry.length;

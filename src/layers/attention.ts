@@ -81,7 +81,7 @@ interface Parts {
 /** Multi-head attention: each query mixes the values of the keys it resembles. */
 export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: AttentionInputs = {}): Tensor => {
   const { causal = false, allowed, output, past } = inputs;
-  const width = x.shape[2].value as number;
+  const width = x.shape[2].known;
   const [q0, k0, v] = projections(p, x, config, inputs);
   const own = !inputs.source && !inputs.known;
   const { rotate = (y: Tensor) => y, bias } = own ? attentionPositions(p, config.positions, q0, { causal, places: past?.places }) : {};
@@ -94,7 +94,7 @@ export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: A
 });
 
 function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, known, weight }: AttentionInputs): [Tensor, Tensor, Tensor] {
-  const options = headOptions(p, x.shape[2].value as number, config, weight);
+  const options = headOptions(p, x.shape[2].known, config, weight);
   if (config.attention === "free") return freeParts(p, x, source ?? known?.k, config);
   if (known) return [queries(p, x, options), known.k, known.v];
   return source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
@@ -102,7 +102,7 @@ function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, kno
 
 /** The keys and values that cross-attention has for a source, to be computed once and used as `known`. */
 export const knownSource = layer((p, source: Tensor, config: AttentionConfig): KeysAndValues => {
-  const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].value as number, config));
+  const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].known, config));
   return { k, v };
 });
 
@@ -164,7 +164,7 @@ function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
 
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
 function fused(p: Scope, { q, k, v, bias, causal, allowed, past }: Parts, { score, dropout: rate }: AttentionConfig): Tensor {
-  const scale = score === "scaled" ? (q.shape[3].value as number) ** -0.5 : 1;
+  const scale = score === "scaled" ? q.shape[3].known ** -0.5 : 1;
   if (past) return attendPast(q, past, { k, v }, { scale, bias: additive(past.allowed, bias, q) as Tensor });
   const noise = dropNoise(p.at("pattern"), [...q.shape.slice(0, 3), k.shape[2]], rate);
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;

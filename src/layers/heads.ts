@@ -50,7 +50,7 @@ export const selfProjections = layer((p, x: Tensor, options: HeadOptions): [Tens
     return [part(p, "q", x, keySize, options), part(p, "k", x, keySize, options), part(p, "v", x, valueSize, options)];
   // One product and one transpose for all three.
   const [batch, time] = x.shape;
-  const start = weight ?? glorot(x.shape[2].value as number, heads * keySize); // each of the three is a matrix of its own
+  const start = weight ?? glorot(x.shape[2].known, heads * keySize); // each of the three is a matrix of its own
   const all = dense(p.at("qkv"), x, 3 * heads * keySize, { weight: start });
   const byHead = transpose(reshape(all, [batch, time, 3 * heads, keySize]), [0, 2, 1, 3]);
   const [q, k, v] = split(byHead, 1, 3);
@@ -69,7 +69,7 @@ export const sourceProjections = layer((p, source: Tensor, options: HeadOptions)
 const part = layer((p, name: string, x: Tensor, size: number, { heads, multiHead, weight }: HeadOptions): Tensor => {
   if (multiHead !== "narrow") return splitHeads(dense(p.at(name), x, heads * size, { weight }), heads);
   const chunks = splitHeads(x, heads); // [batch, head, time, width/heads]: each head sees its own part of the input
-  const chunk = chunks.shape[3].value as number;
+  const chunk = chunks.shape[3].known;
   const place = p.at(name);
   const projected = matmul(chunks, place.param("weight", [heads, chunk, size], weight ?? glorot(chunk, size)));
   return add(projected, place.param("bias", [heads, 1, size], zeros));

@@ -50,7 +50,7 @@ export const positioned = layer((p, x: Tensor, { kind, context, join = "add" }: 
 
 const joinedTo = layer((p, x: Tensor, table: Tensor, join: "add" | "concat"): Tensor => {
   if (join === "add") return add(x, table);
-  return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), x.shape[2].value as number);
+  return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), x.shape[2].known);
 });
 
 const floats = (x: Tensor, like: Tensor): Tensor => cast(x, like.dtype);
@@ -60,7 +60,7 @@ const counted = (time: Dim, like: Tensor): Tensor => floats(iota(time), like);
 
 function learnedTable(table: Tensor, time: Dim): Tensor {
   const [context] = table.shape;
-  if (time.value !== undefined && time.value > (context.value as number)) {
+  if (time.value !== undefined && time.value > context.known) {
     throw new GraphError(
       `a learned table of ${context} positions has none for a sequence of ${time}; train with a longer context, or use rotary or ALiBi`,
     );
@@ -101,7 +101,7 @@ export const attentionPositions = layer(
     }
     if (kind !== "alibi" && kind !== "relative") return {};
     const distance = places ? distancesAfter(places, q) : distances(time, q);
-    if (kind === "alibi") return { bias: alibi(distance, head.value as number) };
+    if (kind === "alibi") return { bias: alibi(distance, head.known) };
     return { bias: relativeBias(p.param("relative", [buckets, head], normal(0.02)), distance, causal) };
   },
 );

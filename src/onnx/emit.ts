@@ -1,7 +1,7 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { array, bytesPerElement, type DType, type TypedArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
-import type { Dim } from "../graph/dim.ts";
+import { type Dim, numbers } from "../graph/dim.ts";
 import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter } from "../graph/leaves.ts";
@@ -154,8 +154,8 @@ class ModelWriter implements Emitter {
   }
 
   dims(dims: readonly Dim[]): Value {
-    const numbers = dims.map((dim) => dim.value);
-    if (!numbers.includes(undefined)) return this.integers(numbers as number[]);
+    const known = numbers(dims);
+    if (known) return this.integers(known);
     const parts = dims.map((dim) => this.#dim(dim));
     return parts.length === 1 ? parts[0] : this.node("Concat", parts, { axis: 0 });
   }
@@ -220,9 +220,9 @@ class ModelWriter implements Emitter {
       this.#declareInput(name, tensor);
       return;
     }
-    const dims = tensor.shape.map((dim) => BigInt(dim.value as number));
+    const dims = tensor.shape.map((dim) => BigInt(dim.known));
     const common = { name, dims, dataType: elementTypes[tensor.dtype] };
-    const length = tensor.shape.reduce((n, dim) => n * (dim.value as number), bytesPerElement(tensor.dtype));
+    const length = tensor.shape.reduce((n, dim) => n * dim.known, bytesPerElement(tensor.dtype));
     const proto =
       source.kind === "inline"
         ? { ...common, rawData: new Uint8Array(source.data.buffer, source.data.byteOffset, source.data.byteLength) }

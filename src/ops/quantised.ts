@@ -25,7 +25,7 @@ const quantisedLinearOp = defineOp<{ bits: number; from: number }>("quantisedLin
   },
   onnx(e, [x, packed, scales], { inputs: [, { shape }], attributes: { bits, from } }) {
     // accuracy_level 4 rounds the activations to 8 bits as well: without it, a product of whole numbers becomes one of floats, and slow.
-    const attributes = { K: from, N: shape[0].value as number, bits, block_size: blockSize, accuracy_level: 4 };
+    const attributes = { K: from, N: shape[0].known, bits, block_size: blockSize, accuracy_level: 4 };
     return e.node("MatMulNBits", [x, packed, scales], attributes, { domain: "com.microsoft" });
   },
   cost: (_, [y], { from }) => ({ flops: size(y).times(2 * from) }),

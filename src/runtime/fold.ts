@@ -42,7 +42,7 @@ export async function foldConstants(graph: Graph, engine: Engine, { denormals }:
 /** Whether a node's value is known before anything is fed: no input, no open size, and not too large. */
 function isFixed(node: Node, fixed: ReadonlySet<Node>): boolean {
   if (isInput(node) || isParameter(node) || hasOpenSize(node.attributes)) return false;
-  const small = (y: Tensor) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest;
+  const small = (y: Tensor) => concreteShape(y.type) && byteSize(y.type).known <= largest;
   return node.inputs.every((x) => fixed.has(x.node)) && node.outputs.every(small);
 }
 

@@ -91,7 +91,7 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
     const [x, weight, bias] = inputs;
     // Stored [out, in] as every dense layer and every tied output is.
     if (!isLinear(node) || !node.attributes.transposed || !isParameter(weight)) return copyNode(node, inputs);
-    const [out, from] = weight.shape.map((dim) => dim.value as number);
+    const [out, from] = weight.shape.map((dim) => dim.known);
     if (from < fewest) return copyNode(node, inputs);
     rounded.add(leafName(weight));
     const { packed, scales } = roundedTo(leafName(weight), [out, from], node.attributes.scale);
