@@ -1,5 +1,5 @@
 import { GraphError } from "../base/errors.ts";
-import { currentPath } from "./path.ts";
+import { currentPlace } from "./place.ts";
 
 /** What a person writes for a dimension: `12`, `"batch"`, `"past+time"`, `"2*width"`, or a Dim. */
 export type DimLike = number | string | Dim;
@@ -51,8 +51,8 @@ export class Dim {
   knownFor(purpose: string): number {
     const { value } = this;
     if (value !== undefined) return value;
-    const place = currentPath();
-    throw new GraphError(`${place ? `at ${place}: ` : ""}${purpose} needs a number where "${this}" was left open; bind it when compiling`);
+    const { scope } = currentPlace();
+    throw new GraphError(`${scope ? `at ${scope}: ` : ""}${purpose} needs a number where "${this}" was left open; bind it when compiling`);
   }
 
   get symbols(): string[] {

@@ -1,6 +1,7 @@
 import { array, type DType, type HostArray, type TypedArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { defineOp, makeNode, type Op } from "./op.ts";
+import type { Place } from "./place.ts";
 import type { Node, Tensor } from "./tensor.ts";
 import { type TensorType, tensorType } from "./type.ts";
 
@@ -50,8 +51,8 @@ export function input(name: string, type: TensorType): Tensor {
   return inputOp.one([], { name, type });
 }
 
-export function parameter(name: string, type: TensorType, initialiser: Initialiser, scope: string): Parameter {
-  return makeNode(parameterOp as Op, [], { name, type, initialiser }, [type], scope)[0];
+export function parameter(name: string, type: TensorType, initialiser: Initialiser, place: Place): Parameter {
+  return makeNode(parameterOp as Op, [], { name, type, initialiser }, [type], place)[0];
 }
 
 /** Numbers that are part of the graph itself. */

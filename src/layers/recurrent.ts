@@ -64,7 +64,8 @@ export interface Recurrence {
 }
 
 /** A recurrent layer, unrolled: h_t from x_t and h_{t−1}. */
-export const recurrent = layer((p, x: Tensor, { cell, width, start, backward = false, real }: RecurrentOptions): Recurrence => {
+export const recurrent = layer("recurrence", (p, x: Tensor, options: RecurrentOptions): Recurrence => {
+  const { cell, width, start, backward = false, real } = options;
   const [batch, timeDim, from] = x.shape;
   const time = timeDim.knownFor(`an unrolled ${cell.toUpperCase()}`);
   const all = linear(x, ...inputWeights(p, cell, from.known, width), { transposed: true }); // [batch, time, gates · width]

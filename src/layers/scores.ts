@@ -15,7 +15,7 @@ export type Score = "scaled" | "dot" | "bilinear" | "additive";
 const largestAdditive = 1.5 * 2 ** 30;
 
 /** The scores [batch, head, query, key] of queries and keys [batch, head, time, size]. */
-export const scoresOf = layer((p, kind: Score, q: Tensor, k: Tensor): Tensor => {
+export const scoresOf = layer("scores", (p, kind: Score, q: Tensor, k: Tensor): Tensor => {
   const [heads, size] = [q.shape[1].known, q.shape[3].known];
   switch (kind) {
     case "dot": // e = q·k

@@ -1,7 +1,7 @@
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import { product } from "../graph/dim.ts";
 import type { Graph } from "../graph/graph.ts";
-import { withPath } from "../graph/path.ts";
+import { atPlace } from "../graph/place.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { concreteShape, sameShape } from "../graph/type.ts";
 import { isView, reshape } from "./movement.ts";
@@ -12,11 +12,13 @@ import { isView, reshape } from "./movement.ts";
  * several percent of its time in nodes that do nothing. Only for known sizes: an open shape would have to be computed.
  */
 export function flattenRows(graph: Graph): Graph {
-  return rewrite(graph, (node, inputs) => {
-    const rows = rowInputs(node, inputs);
-    if (!rows) return copyNode(node, inputs);
-    return withPath(node.scope, () => node.op.apply(rows, node.attributes).map((y, i) => reshape(y, node.outputs[i].shape)));
-  });
+  return rewrite(graph, (node, inputs) =>
+    atPlace(node, () => {
+      const rows = rowInputs(node, inputs);
+      if (!rows) return copyNode(node, inputs);
+      return node.op.apply(rows, node.attributes).map((y, i) => reshape(y, node.outputs[i].shape));
+    }),
+  );
 }
 
 function rowInputs(node: Node, inputs: readonly Tensor[]): Tensor[] | undefined {

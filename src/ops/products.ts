@@ -1,6 +1,6 @@
 import { type DType, emptyArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
-import { Dim, product } from "../graph/dim.ts";
+import { Dim, product, sum } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -68,7 +68,7 @@ const matmulOp: Op<Matmul> = defineOp("matmul", {
     const zeros = sameShape(batchA, batchB) ? zero : e.node("Expand", [zero, e.dims(y.shape)]);
     return e.node("Where", [e.node("Greater", [e.dims([k]), e.integers([0])]), product, zeros]);
   },
-  cost: (inputs, [y], attributes) => ({ flops: size(y).times(sides(inputs, attributes).k).times(2) }),
+  cost: (inputs, [y], attributes) => productCost(y, sides(inputs, attributes).k),
   examples: (f) => [
     { inputs: [real(f, "m", "k"), real(f, "k", "n")], attributes: { transposeA: false, transposeB: false, scale: 1 } },
     { inputs: [real(f, "a", "k", "m"), real(f, "a", "n", "k")], attributes: { transposeA: true, transposeB: true, scale: 0.5 } },
@@ -81,6 +81,12 @@ const matmulOp: Op<Matmul> = defineOp("matmul", {
     },
   ],
 });
+
+/** 2mnk: each number of the result is a sum of so many products. */
+export function productCost(y: TensorType, contraction: Dim): { flops: Dim; products: Dim } {
+  const flops = size(y).times(contraction).times(2);
+  return { flops, products: flops };
+}
 
 /** Operands without a number that multiplies them, and that number. */
 function withoutScale(inputs: readonly Tensor[]): { inputs: Tensor[]; factor: number } | undefined {
@@ -156,15 +162,12 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     const shaped = rank1 ? e.reshape(z, [Dim.of(1), ...y.shape], y.shape) : z;
     return bias === undefined ? shaped : e.node("Add", [shaped, bias]);
   },
-  cost: ([x, weight, bias], [y]) => ({
-    flops: size(y)
-      .times(lastDim(x))
-      .times(2)
-      .plus(bias ? size(y) : 0),
-    bytes: byteSize(x)
-      .plus(byteSize(weight))
-      .plus(bias ? byteSize(bias).plus(byteSize(y).times(3)) : byteSize(y)), // adding the bias is a pass of its own
-  }),
+  cost([x, weight, bias], [y]) {
+    const product = productCost(y, lastDim(x));
+    if (!bias) return product;
+    const passes = byteSize(y).times(3); // adding the bias is a pass of its own
+    return { ...product, flops: product.flops.plus(size(y)), bytes: sum([x, weight, bias].map(byteSize)).plus(passes) };
+  },
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "k", "n"), real(f, "n")], attributes: { transposed: false, scale: 1 } },
     { inputs: [real(f, "a", "k"), real(f, "n", "k"), real(f, "n")], attributes: { transposed: true, scale: 1 } },
@@ -202,7 +205,7 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
     const left = narrow ? e.node("Transpose", [rows], { perm: [1, 0] }) : rows;
     return lowerProduct(e, left, others, dtype, { transposeA: !narrow, transposeB: false, scale });
   },
-  cost: ([x], [y]) => ({ flops: size(y).times(rowCount(x)).times(2) }),
+  cost: ([x], [y]) => productCost(y, rowCount(x)),
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "a", "b", "n")], attributes: { scale: 1 } },
     { inputs: [real(f, "a", "k"), real(f, "a", "n")], attributes: { scale: 0.5 } },

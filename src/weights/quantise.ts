@@ -3,6 +3,7 @@ import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import type { Graph } from "../graph/graph.ts";
 import { constant, isParameter, leafName } from "../graph/leaves.ts";
+import { atPlace } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
 import { isLinear } from "../ops/products.ts";
@@ -95,8 +96,10 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
     if (from < fewest) return copyNode(node, inputs);
     rounded.add(leafName(weight));
     const { packed, scales } = roundedTo(leafName(weight), [out, from], node.attributes.scale);
-    const y = quantisedLinear(x, packed, scales, { bits, from });
-    return [bias ? add(y, bias) : y];
+    return atPlace(node, () => {
+      const y = quantisedLinear(x, packed, scales, { bits, from });
+      return [bias ? add(y, bias) : y];
+    });
   });
   for (const name of graph.parameters.keys()) if (!rounded.has(name)) refuseNonFinite(name, weightsOf(name));
   return result;
