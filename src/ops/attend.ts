@@ -73,9 +73,10 @@ const attendOp = defineOp<AttendAttributes>("attend", {
     const dv = inPart("weighted sum", () => matmul(dropped(pattern), g, { transposeA: true }));
     return [dq, dk, dv, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
   },
-  onnx(e, inputs, { inputs: [{ dtype }], attributes }) {
+  onnx(e, inputs, { inputs: [{ dtype, shape }], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
-    const scores = lowerProduct(e, q, k, dtype, { transposeA: false, transposeB: true, scale: attributes.scale });
+    const rank = shape.length;
+    const scores = lowerProduct(e, [q, rank], [k, rank], dtype, { transposeA: false, transposeB: true, scale: attributes.scale });
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
     const kept = noise === undefined ? pattern : lowerDropout(e, pattern, noise, dtype, attributes.threshold);
     return [e.node("MatMul", [kept, v]), pattern];
@@ -147,7 +148,9 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
   onnx(e, [q, oldK, oldV, k, v, bias], { inputs: [{ dtype }, { shape: past }, , { shape: own }], attributes: { scale } }) {
     // One query is the usual case, and ONNX Runtime has a product of its own for one row, but only without a scale.
     const scaled = scale === 1 ? q : e.node("Mul", [q, e.scalar(dtype, scale)]);
-    const scoresOf = (keys: Value) => lowerProduct(e, scaled, keys, dtype, { transposeA: false, transposeB: true, scale: 1 });
+    const rank = past.length;
+    const scoresOf = (keys: Value) =>
+      lowerProduct(e, [scaled, rank], [keys, rank], dtype, { transposeA: false, transposeB: true, scale: 1 });
     const scores = e.node("Concat", [scoresOf(oldK), scoresOf(k)], { axis: -1 });
     const pattern = e.node("Softmax", [e.node("Add", [scores, bias])], { axis: -1 });
     const sizes = e.dims([past[past.length - 2], own[own.length - 2]]);

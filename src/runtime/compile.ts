@@ -6,7 +6,7 @@ import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../
 import type { Tensor } from "../graph/tensor.ts";
 import type { TensorType } from "../graph/type.ts";
 import { nodeEngine } from "../node/engine.ts";
-import { emitOnnx, type WeightSource } from "../onnx/emit.ts";
+import { type EmitOptions, emitOnnx, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite, whereNonFinite } from "./finite.ts";
@@ -138,13 +138,16 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     const graph = await this.graph(sizes);
     const { threads, folder, profile, denormals, gradientOf } = this.#options;
     const differentiates = gradientOf !== undefined;
-    const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates });
+    const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates && this.#engine.can("outputs-in-place") });
     return new Program(graph, await this.#engine.createSession(model, { threads, folder, profile, denormals }), differentiates);
   }
 
-  #emitOptions(): { weights?: (name: string) => WeightSource } {
+  #emitOptions(): EmitOptions {
     const { weights } = this.#options;
-    return { weights: typeof weights === "object" ? (name) => ({ kind: "inline", data: weights.view(name).data }) : weights };
+    return {
+      target: this.#engine,
+      weights: typeof weights === "object" ? (name) => ({ kind: "inline", data: weights.view(name).data }) : weights,
+    };
   }
 }
 

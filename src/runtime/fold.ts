@@ -26,7 +26,7 @@ export async function foldConstants(graph: Graph, engine: Engine, { denormals }:
   const outputs = new Map([...wanted].map((x, i) => [`${i}`, x]));
   const results = new Map<Tensor, Tensor>();
   const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs };
-  const session = await engine.createSession(emitOnnx(part), { threads: 1, denormals });
+  const session = await engine.createSession(emitOnnx(part, { target: engine }), { threads: 1, denormals });
   try {
     const values = await session.run({}, [...outputs.keys()].map(outputName));
     for (const [name, x] of outputs) results.set(x, constant(values[outputName(name)]));

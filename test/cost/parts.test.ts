@@ -17,75 +17,30 @@ import { emitOnnx } from "../../src/onnx/emit.ts";
 import { flattenRows } from "../../src/ops/flatten.ts";
 import { add, linear, mul, sum, tanh } from "../../src/ops/index.ts";
 import { compile } from "../../src/runtime/compile.ts";
-import { type Combination, pairwise } from "../support/combinations.ts";
+import { architectures } from "../support/architectures.ts";
 
 // Layers say what they build; every node, copy and gradient remembers it.
 
 const sizes = { layers: 2, heads: 4, width: 24, hidden: 40, context: 300, vocab: 11 };
 const extent = { batch: 3, length: 10, sourceLength: 7, decode: 9 };
 
-const transformers = {
-  model: ["decoder", "encoder", "encoder-decoder"],
-  multiHead: ["split", "narrow", "wide"],
-  score: ["scaled", "bilinear", "additive"],
-  attention: ["softmax", "linear", "free"],
-  mask: ["before-softmax", "after-softmax", "none"],
-  positions: ["learned", "sinusoidal", "rotary", "relative", "alibi", "none"],
-  joinPositions: ["add", "concat"],
-  norm: ["layer", "rms", "none"],
-  normPlace: ["pre", "post"],
-  activation: ["relu", "gelu", "gelu-tanh", "swiglu"],
-  residual: [true, false],
-  feedforward: [true, false],
-  dropout: [0, 0.1],
-};
-const recurrences = {
-  model: ["rnn"],
-  task: ["lm", "translate"],
-  cell: ["rnn", "gru", "lstm"],
-  layers: [1, 2],
-  bidirectional: [true, false],
-  attention: [true, false],
-  score: ["scaled", "bilinear", "additive"],
-  dropout: [0, 0.1],
-  tie: [true, false],
-};
-
-function given(one: Combination): ModelInput {
-  if (one.model === "rnn") return { width: 12, vocab: 11, context: 20, ...one } as unknown as ModelInput;
-  return { ...sizes, ...(one.model === "encoder" && { labels: 3 }), ...one } as unknown as ModelInput;
-}
-
-function allowed(one: Combination): boolean {
-  try {
-    return modelConfig(given(one)) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-const cases = [...pairwise(transformers, allowed), ...pairwise(recurrences, allowed)];
-
 describe("the parts of a model", () => {
-  it.each(cases.map((one) => [Object.values(one).join(" "), one] as const))(
-    "have every node inside a layer, and add up to the whole: %s",
-    async (_, one) => {
-      const config = modelConfig(given(one));
-      const isLanguageModel = config.model === "decoder" || (config.model === "rnn" && config.task === "lm");
-      const training = phaseOf("training", config, extent);
-      if (!training) throw new Error("every model can be trained");
-      for (const node of graphNodes(await phaseGraph(training)).filter((node) => !isLeaf(node))) {
-        // Outside, a model that reads padded texts makes masks of their lengths and takes means; that is all that is no part of anything.
-        if (isLanguageModel || layerOf(node.scope)) expect(`${node.op.name} at ${node.scope}: ${node.part}`).not.toMatch(/: other$/);
-      }
-      for (const { name, part } of parameterLayout(buildGraph(modelLoss(config), { bind: training.sizes })).entries)
-        expect(`${name}: ${part}`).not.toMatch(/: other$/);
-      for (const phase of Object.values((await cost(config, extent)).phases)) {
-        for (const of of ["flops", "products", "bytes"] as const)
-          expect(phase.parts.reduce((total, part) => total + part[of], 0)).toBe(phase[of]);
-      }
-    },
-  );
+  it.each(architectures(sizes))("have every node inside a layer, and add up to the whole: %s", async (_, given) => {
+    const config = modelConfig(given);
+    const isLanguageModel = config.model === "decoder" || (config.model === "rnn" && config.task === "lm");
+    const training = phaseOf("training", config, extent);
+    if (!training) throw new Error("every model can be trained");
+    for (const node of graphNodes(await phaseGraph(training)).filter((node) => !isLeaf(node))) {
+      // Outside, a model that reads padded texts makes masks of their lengths and takes means; that is all that is no part of anything.
+      if (isLanguageModel || layerOf(node.scope)) expect(`${node.op.name} at ${node.scope}: ${node.part}`).not.toMatch(/: other$/);
+    }
+    for (const { name, part } of parameterLayout(buildGraph(modelLoss(config), { bind: training.sizes })).entries)
+      expect(`${name}: ${part}`).not.toMatch(/: other$/);
+    for (const phase of Object.values((await cost(config, extent)).phases)) {
+      for (const of of ["flops", "products", "bytes"] as const)
+        expect(phase.parts.reduce((total, part) => total + part[of], 0)).toBe(phase[of]);
+    }
+  });
 
   it("share attention in one op out as the same attention, step by step, is counted", async () => {
     const products = async (taps: readonly string[]) => {

@@ -9,6 +9,7 @@ import type { TensorType } from "../../src/graph/type.ts";
 import "../../src/index.ts";
 import { add, mul, sum } from "../../src/ops/index.ts";
 import { compile } from "../../src/runtime/compile.ts";
+import { portableEngine } from "../support/portable-engine.ts";
 import { bound, concrete, random, samples, sizeVariants } from "../support/samples.ts";
 
 // Every op that exists obeys these laws. A new op is tested by existing.
@@ -95,6 +96,27 @@ describe.each(cases.map((op) => [op.name, op] as const))("%s", (_, op) => {
       const elements = [...inputs, ...outputs].reduce((n, type) => n + concrete(type, {}).reduce((a, b) => a * b, 1), 0);
       expect(shares.reduce((total, { flops }) => total + flops.known, 0)).toBeLessThanOrEqual(elements ** 2);
       expect(shares.reduce((total, { bytes }) => total + bytes.known, 0)).toBeLessThanOrEqual(elements * 24); // a few passes, where one op is several kernels
+    }
+  });
+
+  it("gives the same, and the same gradients, in ONNX's own operators alone", async () => {
+    if (op.name === "quantisedLinear") return; // there it is refused: test/runtime/target.test.ts
+    for (const example of examples) {
+      for (const { name, sizes } of sizeVariants(example)) {
+        const ready = bound(example, sizes);
+        const inputs = samples(example, sizes);
+        const differentiates = op.vjp !== undefined && inputs.some((x) => isFloat(x.dtype));
+        const { fn, probes } = differentiates ? projected(op, ready) : { fn: applied(op, ready), probes: {} };
+        const [own, plain] = [compile(fn, { threads: 1 }), compile(fn, { threads: 1, engine: portableEngine })];
+        const feeds = { ...feedsOf(inputs), ...probes };
+        const [a, b]: Record<string, HostArray>[] = [await own.run(feeds), await plain.run(feeds)];
+        for (const key of Object.keys(a)) {
+          const [x, y] = [a[key], b[key]].map(({ data }) => Array.from(data as Iterable<number | bigint>, Number));
+          expect(gradientGap(x, y), `${key} with ${name}`).toBeLessThanOrEqual(1e-5);
+        }
+        await own.release();
+        await plain.release();
+      }
     }
   });
 
