@@ -56,7 +56,7 @@ function contestant(fn: TensorFunction, threads: number) {
 }
 
 function numbers({ shape }: TensorType): HostArray {
-  const dims = shape.map((dim) => dim.value as number);
+  const dims = shape.map((dim) => dim.known);
   const source = chance(2);
   return array(
     "float32",

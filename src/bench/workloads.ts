@@ -58,7 +58,7 @@ function pairs(name: string, what: string, loss: TensorFunction, { batch, length
     loss,
     sizes: { batch, time: length, sourceTime: length },
     tokens: 2 * batch * length,
-    flops: (_, graph) => graphCost(graph).flops.value as number,
+    flops: (_, graph) => graphCost(graph).flops.known,
     feeds(source) {
       const starts = Array.from({ length: batch }, (_, row) => source.integer(row, 20_000));
       const window = (shift: number) => windows(starts, shift, length, vocab);

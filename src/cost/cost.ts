@@ -1,13 +1,15 @@
 import { isFloat } from "../base/arrays.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
+import { isLeaf } from "../graph/leaves.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
+import { type Part, partNames } from "../graph/place.ts";
 import { byteSize } from "../graph/type.ts";
 import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
+import { isAttend } from "../ops/attend.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import { activationMemory } from "./memory.ts";
-import { type Amount, bound, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
-import { layerOf, type Part, parameterPart, partNames } from "./parts.ts";
+import { type Amount, bound, layerOf, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
 import { checkExtent, type Extent, type Phase, type PhaseName, phaseGraph, phaseNames, phaseOf } from "./phases.ts";
 
 // The exact cost of a model, read off the graphs that run. A product of matrices is 2mnk; an exponential, a root or a sine is one
@@ -94,7 +96,7 @@ function keptBetweenTokens(step: Phase | undefined, past: number): number {
 }
 
 function phaseCost(graph: Graph, sizes: Sizes, layout: ParameterLayout, name: PhaseName): PhaseCost {
-  const nodes = graphNodes(graph).filter(({ op }) => !["input", "parameter", "constant"].includes(op.name));
+  const nodes = graphNodes(graph).filter((node) => !isLeaf(node));
   const step: NodeCost = {
     part: "optimizer",
     operation: "adamw",
@@ -107,7 +109,7 @@ function phaseCost(graph: Graph, sizes: Sizes, layout: ParameterLayout, name: Ph
   const total = costs.reduce(plus, nothing);
   const counts = tally([...nodes.map(({ op }) => [op.name, 1] as const), ["adamw", 1]]);
   const memory = activationMemory(graph, sizes);
-  const attends = tally(nodes.filter(({ op }) => op.name === "attend").map(({ scope }) => [scope, 1] as const));
+  const attends = tally(nodes.filter(isAttend).map(({ scope }) => [scope, 1] as const));
   return {
     ...total,
     sizes,
@@ -123,7 +125,7 @@ function phaseCost(graph: Graph, sizes: Sizes, layout: ParameterLayout, name: Ph
 
 function partCosts(costs: readonly NodeCost[], layout: ParameterLayout): PartCost[] {
   const amounts = new Map(grouped(costs, ({ part }) => part).map((one) => [one.name, one]));
-  const parameters = tally(layout.entries.map(({ name, length }) => [parameterPart(name), length] as const));
+  const parameters = tally(layout.entries.map(({ part, length }) => [part, length] as const));
   const all = partNames.map((name) => ({ ...nothing, ...amounts.get(name), name, parameters: parameters.get(name) ?? 0 }));
   return all.filter((part) => part.flops + part.bytes + part.parameters > 0);
 }

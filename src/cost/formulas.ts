@@ -1,7 +1,7 @@
+import type { Part } from "../graph/place.ts";
 import type { ModelConfig } from "../models/any.ts";
 import type { EncoderConfig, RnnConfig, TransformerConfig } from "../models/config.ts";
 import { headSizes, keepsPast } from "../models/continuation.ts";
-import type { Part } from "./parts.ts";
 import type { Extent, PhaseName } from "./phases.ts";
 
 // The FLOPs of all products by formula: 2 · rows · depth · columns of each. The graph's own counts are compared with these.

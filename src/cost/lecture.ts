@@ -1,6 +1,6 @@
+import type { Part } from "../graph/place.ts";
 import type { ModelCost } from "./cost.ts";
 import { causalShare, productFormulas } from "./formulas.ts";
-import type { Part } from "./parts.ts";
 import type { PhaseName } from "./phases.ts";
 
 // The lecture's table beside the counts: batch b, time n (of a source m), width d, h heads. O() hides a factor; here it is seen.

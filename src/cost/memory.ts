@@ -1,7 +1,9 @@
 import { type Graph, graphNodes } from "../graph/graph.ts";
+import { isLeaf } from "../graph/leaves.ts";
 import { prefixes } from "../graph/names.ts";
 import { type Node, type Tensor, topological } from "../graph/tensor.ts";
 import { byteSize } from "../graph/type.ts";
+import { isView } from "../ops/movement.ts";
 import { bound, type Sizes } from "./nodes.ts";
 
 // Memory of what is computed on the way. Parameters, gradients, inputs and constants are not in it: they have buffers of their own.
@@ -16,23 +18,21 @@ export interface ActivationMemory {
   readonly keptBytes: number;
 }
 
-const leaves = new Set(["input", "parameter", "constant"]);
-
 /** The tensor whose memory a tensor uses: a reshape is a view. */
-const owner = (x: Tensor): Tensor => (x.node.op.name === "reshape" ? owner(x.node.inputs[0]) : x);
+const owner = (x: Tensor): Tensor => (isView(x) ? owner(x.node.inputs[0]) : x);
 
 const isGradient = (name: string): boolean => name.startsWith(prefixes.gradient);
 
 export function activationMemory(graph: Graph, sizes: Sizes): ActivationMemory {
   const outputs = [...graph.outputs];
   const gradients = new Set(outputs.filter(([name]) => isGradient(name)).map(([, x]) => owner(x)));
-  const bytes = (x: Tensor) => (leaves.has(x.node.op.name) || gradients.has(x) ? 0 : bound(byteSize(x.type), sizes));
+  const bytes = (x: Tensor) => (isLeaf(x.node) || gradients.has(x) ? 0 : bound(byteSize(x.type), sizes));
   const forward = new Set(topological(outputs.filter(([name]) => !isGradient(name)).map(([, x]) => x)));
   return { peakBytes: peak(graph, bytes), keptBytes: kept(graph, forward, bytes) };
 }
 
 function peak(graph: Graph, bytes: (x: Tensor) => number): number {
-  const nodes = graphNodes(graph).filter(({ op }) => op.name !== "reshape");
+  const nodes = graphNodes(graph).filter((node) => !isView(node));
   const lastUse = new Map<Tensor, number>();
   for (const [time, { outputs, inputs }] of views(nodes).entries()) {
     for (const x of [...outputs, ...inputs]) lastUse.set(x, time);
@@ -53,7 +53,7 @@ function peak(graph: Graph, bytes: (x: Tensor) => number): number {
 const views = (nodes: readonly Node[]) => nodes.map(({ outputs, inputs }) => ({ outputs, inputs: inputs.map(owner) }));
 
 function kept(graph: Graph, forward: ReadonlySet<Node>, bytes: (x: Tensor) => number): number {
-  const backward = graphNodes(graph).filter((node) => !forward.has(node) && node.op.name !== "reshape");
+  const backward = graphNodes(graph).filter((node) => !forward.has(node) && !isView(node));
   const read = new Set(backward.flatMap(({ inputs }) => inputs.map(owner)).filter((x) => forward.has(x.node)));
   return [...read].reduce((total, x) => total + bytes(x), 0);
 }

@@ -7,7 +7,6 @@ import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-deco
 import { rnnStep } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Sizes } from "./nodes.ts";
-import { labelled } from "./parts.ts";
 
 // What a model is used for, each as the function that is compiled for it elsewhere, so that costs are those of the graph that runs.
 
@@ -81,9 +80,9 @@ function phase(name: PhaseName, fn: TensorFunction, options: Phase["options"], a
   return { name, fn, options, sizes: Object.fromEntries(Object.entries(all).filter(([symbol]) => symbol in symbols)) };
 }
 
-/** The graph that runs, with the parts of the model in its places. */
+/** The graph that runs. */
 export function phaseGraph({ fn, options, sizes }: Phase, device: CompileOptions["device"]) {
-  return compile(labelled(fn), { ...options, device }).graph(options.symbols === "open" ? {} : sizes);
+  return compile(fn, { ...options, device }).graph(options.symbols === "open" ? {} : sizes);
 }
 
 /** Refuses lengths that the model has no positions for. */

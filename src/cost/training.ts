@@ -1,5 +1,5 @@
+import type { Part } from "../graph/place.ts";
 import type { ModelCost, PhaseCost } from "./cost.ts";
-import type { Part } from "./parts.ts";
 import { isLanguageModel } from "./phases.ts";
 
 // What it takes to train a language model on so many tokens: the usual estimate, and what it leaves out.

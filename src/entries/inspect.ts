@@ -3,10 +3,10 @@ export type { CostOptions, LayerCost, ModelCost, Named, OperationCost, PartCost,
 export { type Formulas, productFormulas } from "../cost/formulas.ts";
 export { type LectureRow, lectureRows } from "../cost/lecture.ts";
 export type { Amount } from "../cost/nodes.ts";
-export type { Part } from "../cost/parts.ts";
 export type { Extent, PhaseName } from "../cost/phases.ts";
 export type { Scaled, Scaling, ScalingPoint, ScalingStep } from "../cost/scaling.ts";
 export { type TrainingTotal, trainingTotal } from "../cost/training.ts";
+export type { Part } from "../graph/place.ts";
 export { type Alignment, type Attended, alignmentOf, attendedBy, rollout } from "../inspection/alignment.ts";
 export { type Answers, answersOf, type Candidate, type Next, nextTokensOf } from "../inspection/answers.ts";
 export { type AttentionOptions, attentionOf, kindsOf } from "../inspection/attention.ts";

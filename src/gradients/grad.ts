@@ -1,7 +1,7 @@
 import { isFloat } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { isParameter, leafName } from "../graph/leaves.ts";
-import { withPath } from "../graph/path.ts";
+import { atPlace } from "../graph/place.ts";
 import { type Node, type Tensor, topological } from "../graph/tensor.ts";
 import { showType } from "../graph/type.ts";
 import { add } from "../ops/arithmetic.ts";
@@ -25,9 +25,9 @@ export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error" }: 
   }
   const order = topological([loss]);
   const needed = dependents(order, of);
-  const gradients = new Map<Tensor, Tensor>([[loss, onesLike(loss)]]);
+  const gradients = new Map<Tensor, Tensor>([[loss, atPlace(loss.node, () => onesLike(loss))]]);
   for (const node of order.reverse()) {
-    if (needed.has(node)) withPath(node.scope, () => sweep(node, needed, gradients));
+    if (needed.has(node)) atPlace(node, () => sweep(node, needed, gradients));
   }
   return of.map((x) => {
     const g = gradients.get(x);

@@ -2,7 +2,7 @@ import { Dim } from "./dim.ts";
 import { type Graph, graphNodes } from "./graph.ts";
 import { isInput, isParameter } from "./leaves.ts";
 import { type Attribute, makeNode } from "./op.ts";
-import { withPath } from "./path.ts";
+import { atPlace } from "./place.ts";
 import { type Node, type Tensor, topological } from "./tensor.ts";
 
 /** The same graph with less to compute: simpler nodes where an op knows one, nothing twice, nothing that no output needs. */
@@ -21,9 +21,9 @@ function sweep(graph: Graph, simplifies: boolean): [Graph, boolean] {
   const origin = new Map<Tensor, Tensor>(); // from a copy to the tensor whose uses were counted
   const usedOnce = (x: Tensor) => uses.get(origin.get(x) ?? x) === 1;
   const result = rewrite(graph, (node, inputs) => {
-    if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
+    if (isInput(node) || isParameter(node)) return node.outputs;
     const { type } = node.outputs[0];
-    const simpler = simplifies && withPath(node.scope, () => node.op.simplify?.(inputs, node.attributes, { type, usedOnce }));
+    const simpler = simplifies && atPlace(node, () => node.op.simplify?.(inputs, node.attributes, { type, usedOnce }));
     if (simpler) {
       changed = true;
       return [simpler].flat();
@@ -65,13 +65,13 @@ export function rewrite(graph: Graph, replace: (node: Node, inputs: readonly Ten
 }
 
 export function copyNode(node: Node, inputs: readonly Tensor[]): readonly Tensor[] {
-  if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) return node.outputs;
+  if (isInput(node) || isParameter(node)) return node.outputs;
   return makeNode(
     node.op,
     inputs,
     node.attributes,
     node.outputs.map((y) => y.type),
-    node.scope,
+    node,
   );
 }
 

@@ -1,4 +1,5 @@
 import { GraphError } from "../base/errors.ts";
+import { currentPlace } from "./place.ts";
 
 /** What a person writes for a dimension: `12`, `"batch"`, `"past+time"`, `"2*width"`, or a Dim. */
 export type DimLike = number | string | Dim;
@@ -39,6 +40,19 @@ export class Dim {
   get value(): number | undefined {
     if (this.terms.size === 0) return 0;
     return this.terms.size === 1 ? this.terms.get("") : undefined;
+  }
+
+  /** The number, where an algorithm (a weight's shape, a table) cannot do without. */
+  get known(): number {
+    return this.knownFor("what is built here");
+  }
+
+  /** The same, for something that an error can name. */
+  knownFor(purpose: string): number {
+    const { value } = this;
+    if (value !== undefined) return value;
+    const { scope } = currentPlace();
+    throw new GraphError(`${scope ? `at ${scope}: ` : ""}${purpose} needs a number where "${this}" was left open; bind it when compiling`);
   }
 
   get symbols(): string[] {
@@ -135,16 +149,12 @@ export function withSizes<T>(sizes: Readonly<Record<string, number>>, build: () 
   }
 }
 
-/** The number behind a dimension, where an algorithm (an unrolled loop, a table) cannot do without. */
-export function known(dim: Dim, purpose: string): number {
-  if (dim.value === undefined) {
-    throw new GraphError(`${purpose} needs a number where "${dim}" was left open; bind it when compiling`);
-  }
-  return dim.value;
-}
-
 export const product = (dims: readonly Dim[]): Dim => dims.reduce((a, b) => a.times(b), constant(1));
 export const sum = (dims: readonly Dim[]): Dim => dims.reduce((a, b) => a.plus(b), constant(0));
+
+/** All of them as numbers, when no symbol is left open. */
+export const numbers = (dims: readonly Dim[]): number[] | undefined =>
+  dims.every(({ value }) => value !== undefined) ? dims.map((dim) => dim.known) : undefined;
 
 const small = Array.from({ length: 2049 }, (_, i) => makeConstant(i));
 

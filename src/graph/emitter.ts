@@ -1,5 +1,6 @@
 import type { DType, TypedArray } from "../base/arrays.ts";
 import type { Dim } from "./dim.ts";
+import type { Target } from "./target.ts";
 
 /** The name of a value in the emitted model. An empty name stands for an optional input that is left out. */
 export type Value = string;
@@ -13,6 +14,8 @@ export interface NodeOptions {
 
 /** What an op's lowering may ask for. `onnx/` implements it. */
 export interface Emitter {
+  /** Who will run the model: `e.target.can("fused-products")`. */
+  readonly target: Target;
   /** Adds a node with one output. Whole numbers become INT attributes, `{ float }` a FLOAT. */
   node(opType: string, inputs: readonly Value[], attributes?: Record<string, OnnxAttribute>, options?: NodeOptions): Value;
   /** Adds a node with several outputs. */

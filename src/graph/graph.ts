@@ -1,6 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { withSizes } from "./dim.ts";
-import { input, leafName } from "./leaves.ts";
+import { input, leafName, type Parameter } from "./leaves.ts";
 import { checkNames } from "./names.ts";
 import { Scope, Trace, type TraceOptions } from "./scope.ts";
 import { type Node, Tensor, topological } from "./tensor.ts";
@@ -25,7 +25,7 @@ export const tensorFunction = <I extends InputTypes, O extends Outputs>(
 /** A built graph: what goes in, what is trained, what comes out. */
 export interface Graph {
   readonly inputs: ReadonlyMap<string, Tensor>;
-  readonly parameters: ReadonlyMap<string, Tensor>;
+  readonly parameters: ReadonlyMap<string, Parameter>;
   /** Random bytes that it wants, also among the inputs. */
   readonly noise: ReadonlyMap<string, Tensor>;
   readonly outputs: ReadonlyMap<string, Tensor>;

@@ -1,6 +1,8 @@
 import { array, type DType, type HostArray, type TypedArray } from "../base/arrays.ts";
+import { GraphError } from "../base/errors.ts";
 import { defineOp, makeNode, type Op } from "./op.ts";
-import type { Tensor } from "./tensor.ts";
+import type { Place } from "./place.ts";
+import type { Node, Tensor } from "./tensor.ts";
 import { type TensorType, tensorType } from "./type.ts";
 
 /** How a parameter starts, as data; `weights/` turns it into numbers. */
@@ -27,9 +29,14 @@ const inputOp = defineOp<{ name: string; type: TensorType }>("input", {
   ...free,
 });
 
+type Declared = { readonly name: string; readonly type: TensorType; readonly initialiser: Initialiser };
+
 /** A trained value: fed from the flat buffer while training, baked in for inference. */
-const parameterOp = defineOp<{ name: string; type: TensorType; initialiser: Initialiser }>("parameter", {
+export type Parameter = Tensor<Declared>;
+
+const parameterOp = defineOp<Declared>("parameter", {
   type: (_, { type }) => type,
+  placed: true,
   onnx: fedFromOutside,
   ...free,
 });
@@ -44,8 +51,8 @@ export function input(name: string, type: TensorType): Tensor {
   return inputOp.one([], { name, type });
 }
 
-export function parameter(name: string, type: TensorType, initialiser: Initialiser, scope: string): Tensor {
-  return makeNode(parameterOp as Op, [], { name, type, initialiser }, [type], scope)[0];
+export function parameter(name: string, type: TensorType, initialiser: Initialiser, place: Place): Parameter {
+  return makeNode(parameterOp as Op, [], { name, type, initialiser }, [type], place)[0];
 }
 
 /** Numbers that are part of the graph itself. */
@@ -60,12 +67,18 @@ export function scalar(value: number, dtype: DType): Tensor {
 
 /** The number behind a constant scalar, if the tensor is one. */
 export function scalarValue(x: Tensor): number | undefined {
-  if (x.node.op.name !== "constant" || x.rank > 0) return undefined;
-  return Number((x.node.attributes as { data: TypedArray }).data[0]);
+  return isConstant(x) && x.rank === 0 ? Number(x.node.attributes.data[0]) : undefined;
 }
 
-export const isParameter = (x: Tensor): boolean => x.node.op.name === "parameter";
-export const isInput = (x: Tensor): boolean => x.node.op.name === "input";
+export const isInput = inputOp.is;
+export const isParameter = parameterOp.is;
+export const isConstant = constantOp.is;
 
-/** The name a leaf was declared with. */
-export const leafName = (x: Tensor): string => (x.node.attributes as { name: string }).name;
+/** What a graph starts from, and need not compute. */
+export const isLeaf = (node: Node): boolean => isInput(node) || isParameter(node) || isConstant(node);
+
+/** The name that an input or a parameter was declared with. */
+export function leafName(x: Tensor): string {
+  if (isInput(x) || isParameter(x)) return x.node.attributes.name;
+  throw new GraphError(`${x} is computed, so it has no name of its own; ask for that of an input or a parameter`);
+}

@@ -2,7 +2,7 @@ import type { FloatType, TypedArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { Dim, type DimLike, sum } from "./dim.ts";
 import type { Emitter, Value } from "./emitter.ts";
-import { currentPath, deeper } from "./path.ts";
+import { currentPlace, deeper, type Part, type Place } from "./place.ts";
 import { type Node, Tensor } from "./tensor.ts";
 import { byteSize, showType, type TensorType } from "./type.ts";
 
@@ -18,10 +18,24 @@ export type Attribute =
   | { readonly [key: string]: Attribute };
 export type Attributes = { readonly [name: string]: Attribute };
 
-/** What one application costs: arithmetic, and bytes read and written. */
+/** What one application costs: arithmetic, how much of it is inside products of matrices (2mnk each), and bytes read and written. */
 export interface Cost {
   readonly flops: Dim;
+  readonly products: Dim;
   readonly bytes: Dim;
+}
+
+/** A cost as an op declares it. What is left out: no products; each input read and each output written once; the part of the place. */
+export interface DeclaredCost {
+  readonly flops: DimLike;
+  readonly products?: DimLike;
+  readonly bytes?: DimLike;
+  readonly part?: Part;
+}
+
+/** What an application costs a part of the model. */
+export interface Share extends Cost {
+  readonly part?: Part;
 }
 
 export interface Backward<A> {
@@ -83,20 +97,30 @@ export interface OpDefinition<A extends Attributes> {
   parts?(inputs: readonly Tensor[], attributes: A, sizes: readonly Dim[]): readonly Tensor[] | undefined;
   /** For an op that treats all positions before the last axis alike: how many of its first inputs have these positions. */
   rowwise?: { readonly inputs: number; readonly when: "always" | "fed by rows" };
+  /** For what is declared at a place, as a parameter is: it knows more exactly where it is used than the layer that is being built. */
+  placed?: true;
   onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];
-  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): { flops: DimLike; bytes?: DimLike };
+  /** What it costs; an op that does the work of several parts of a model says what each of them costs. */
+  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): DeclaredCost | readonly DeclaredCost[];
   examples(float: FloatType): readonly Example<A>[];
   /** Why the gradient law runs in float32 only: a kernel that the runtime lacks in float64. */
   float32Only?: string;
 }
 
+/** Tells the tensors and nodes of one op from all others; the attributes of those that it lets through are the op's own. */
+export interface IsOf<A extends Attributes> {
+  (x: Tensor): x is Tensor<A>;
+  (node: Node): node is Node<A>;
+}
+
 export interface Op<A extends Attributes = Attributes> extends Omit<OpDefinition<A>, "cost"> {
   readonly name: string;
+  readonly is: IsOf<A>;
   /** Applies the op: checks the types and gives its outputs. */
   apply(inputs: readonly Tensor[], attributes: A): Tensor[];
   /** Applies an op that has one output. */
   one(inputs: readonly Tensor[], attributes: A): Tensor;
-  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): Cost;
+  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): readonly Share[];
 }
 
 /** Every op that exists, by name: the laws run over all of them. */
@@ -107,20 +131,24 @@ export function defineOp<A extends Attributes = Attributes>(name: string, defini
   const op: Op<A> = {
     ...definition,
     name,
+    is: ((x: Tensor | Node) => (x instanceof Tensor ? x.node.op : x.op) === (op as Op)) as IsOf<A>,
     apply: (inputs, attributes) => applyOp(op as Op, inputs, attributes),
     one: (inputs, attributes) => applyOp(op as Op, inputs, attributes)[0],
-    cost(inputs, outputs, attributes) {
-      const { flops, bytes } = definition.cost(inputs, outputs, attributes);
-      return { flops: Dim.of(flops), bytes: Dim.of(bytes ?? sum([...inputs, ...outputs].map(byteSize))) };
-    },
+    cost: (inputs, outputs, attributes) =>
+      [definition.cost(inputs, outputs, attributes)].flat().map(({ flops, products = 0, bytes, part }) => ({
+        flops: Dim.of(flops),
+        products: Dim.of(products),
+        bytes: Dim.of(bytes ?? sum([...inputs, ...outputs].map(byteSize))),
+        part,
+      })),
   };
   allOps.set(name, op as Op);
   return op;
 }
 
 function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Tensor[] {
-  // A parameter knows more exactly where it is used than the layer that is being built.
-  const scope = inputs.reduce((path, x) => (x.node.op.name === "parameter" ? deeper(path, x.node.scope) : path), currentPath());
+  const { scope: around, part } = currentPlace();
+  const scope = inputs.reduce((path, x) => (x.node.op.placed ? deeper(path, x.node.scope) : path), around);
   let types: TensorType | readonly TensorType[];
   try {
     types = op.type(
@@ -132,15 +160,21 @@ function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Ten
     const found = inputs.map((x) => showType(x.type)).join(", ");
     throw new GraphError(`${scope ? `at ${scope}: ` : ""}${op.name}(${found}): ${error.message}`, { cause: error });
   }
-  return makeNode(op, inputs, attributes, "dtype" in types ? [types] : types, scope);
+  return makeNode(op, inputs, attributes, "dtype" in types ? [types] : types, { scope, part });
 }
 
 let made = 0;
 
 /** A node with types that are known already, as when a graph is copied. */
-export function makeNode(op: Op, inputs: readonly Tensor[], attributes: Attributes, types: readonly TensorType[], scope: string): Tensor[] {
-  const outputs: Tensor[] = [];
-  const node: Node = { op, inputs, attributes, outputs, scope, serial: made++ };
+export function makeNode<A extends Attributes>(
+  op: Op,
+  inputs: readonly Tensor[],
+  attributes: A,
+  types: readonly TensorType[],
+  { scope, part }: Place,
+): Tensor<A>[] {
+  const outputs: Tensor<A>[] = [];
+  const node: Node<A> = { op, inputs, attributes, outputs, scope, part, serial: made++ };
   for (const [index, type] of types.entries()) outputs.push(new Tensor(node, index, type));
   return outputs;
 }

@@ -3,12 +3,15 @@ import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { Graph } from "./graph.ts";
 import type { Initialiser } from "./leaves.ts";
+import type { Part } from "./place.ts";
 
 /** One trained tensor in the flat buffer. */
 export interface ParameterEntry {
   readonly name: string;
   readonly shape: readonly number[];
   readonly initialiser: Initialiser;
+  /** What it is a weight of. */
+  readonly part: Part;
   /** Position of its first number in the flat buffer. */
   readonly offset: number;
   readonly length: number;
@@ -26,9 +29,9 @@ export function parameterLayout(graph: Graph): ParameterLayout {
   let total = 0;
   let dtype: FloatType = "float32";
   const entries = [...graph.parameters].map(([name, tensor]) => {
-    const shape = tensor.shape.map((dim) => dim.value as number);
-    const { initialiser } = tensor.node.attributes as { initialiser: Initialiser };
-    const entry = { name, shape, initialiser, offset: total, length: elementCount(shape) };
+    const shape = tensor.shape.map((dim) => dim.known);
+    const { part, attributes } = tensor.node;
+    const entry = { name, shape, initialiser: attributes.initialiser, part, offset: total, length: elementCount(shape) };
     total += entry.length;
     dtype = tensor.dtype as FloatType;
     return entry;

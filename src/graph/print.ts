@@ -13,8 +13,8 @@ export function printGraph(graph: Graph): string {
   let scope = "";
   for (const node of graphNodes(graph)) {
     nameOutputs(node, names);
-    if (isInput(node.outputs[0])) lines.push(`input ${names.get(node.outputs[0])}: ${showType(node.outputs[0].type)}`);
-    else if (isParameter(node.outputs[0])) lines.push(`parameter ${names.get(node.outputs[0])}: ${showType(node.outputs[0].type)}`);
+    if (isInput(node)) lines.push(`input ${names.get(node.outputs[0])}: ${showType(node.outputs[0].type)}`);
+    else if (isParameter(node)) lines.push(`parameter ${names.get(node.outputs[0])}: ${showType(node.outputs[0].type)}`);
     else {
       if (node.scope !== scope) lines.push(`${node.scope || "(top)"}:`);
       scope = node.scope;
@@ -27,8 +27,8 @@ export function printGraph(graph: Graph): string {
 }
 
 function nameOutputs(node: Node, names: Map<Tensor, string>): void {
-  const leaf = isInput(node.outputs[0]) || isParameter(node.outputs[0]);
-  for (const y of node.outputs) names.set(y, leaf ? leafName(y) : `%${names.size}`);
+  const named = isInput(node) || isParameter(node);
+  for (const y of node.outputs) names.set(y, named ? leafName(y) : `%${names.size}`);
 }
 
 function showNode(node: Node, names: ReadonlyMap<Tensor, string>): string {

@@ -1,9 +1,9 @@
 import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { DimLike } from "./dim.ts";
-import { type Initialiser, input, normal, parameter } from "./leaves.ts";
+import { type Initialiser, input, normal, type Parameter, parameter } from "./leaves.ts";
 import { prefixes } from "./names.ts";
-import { joinPath, withPath } from "./path.ts";
+import { atPlace, currentPlace, joinPath, type Part } from "./place.ts";
 import type { Tensor } from "./tensor.ts";
 import { tensorType } from "./type.ts";
 
@@ -18,7 +18,7 @@ export interface TraceOptions {
 
 /** What a trace collects while a function builds its graph. */
 export class Trace {
-  readonly parameters = new Map<string, Tensor>();
+  readonly parameters = new Map<string, Parameter>();
   readonly taps = new Map<string, Tensor>();
   readonly patches = new Map<string, Tensor>();
   /** Taps that a layer would make if somebody asked for them. */
@@ -65,7 +65,7 @@ export class Scope {
       if (dim.value === undefined)
         throw new GraphError(`at ${full}: a parameter cannot have the open dimension "${dim}"; its size must be a number`);
     }
-    const tensor = parameter(full, type, initialiser, this.path);
+    const tensor = parameter(full, type, initialiser, { scope: this.path, part: currentPlace().part });
     this.#trace.parameters.set(full, tensor);
     return tensor;
   }
@@ -103,9 +103,17 @@ export class Scope {
   }
 }
 
-/** Marks a function (scope, …) → tensor as a layer: nodes built inside carry its place, and errors name it. */
-export function layer<Rest extends unknown[], Result>(build: (p: Scope, ...rest: Rest) => Result): (p: Scope, ...rest: Rest) => Result {
-  return (p, ...rest) => withPath(p.path, () => build(p, ...rest));
+type Layer<Rest extends unknown[], Result> = (p: Scope, ...rest: Rest) => Result;
+
+/**
+ * Marks a function (scope, …) → tensor as a layer: nodes built inside carry its place, and errors name it. With a part, that is what
+ * it is counted as in costs; without, whatever it is used for.
+ */
+export function layer<Rest extends unknown[], Result>(part: Part, build: Layer<Rest, Result>): Layer<Rest, Result>;
+export function layer<Rest extends unknown[], Result>(build: Layer<Rest, Result>): Layer<Rest, Result>;
+export function layer<Rest extends unknown[], Result>(...given: [Layer<Rest, Result>] | [Part, Layer<Rest, Result>]): Layer<Rest, Result> {
+  const [own, build] = given.length === 1 ? [undefined, given[0]] : given;
+  return (p, ...rest) => atPlace({ scope: p.path, part: own ?? currentPlace().part }, () => build(p, ...rest));
 }
 
 function unknownTap(name: string, known: Iterable<string>): GraphError {

@@ -1,27 +1,26 @@
 import type { DType } from "../base/arrays.ts";
 import type { Dim } from "./dim.ts";
 import type { Attributes, Op } from "./op.ts";
+import type { Place } from "./place.ts";
 import { showType, type TensorType } from "./type.ts";
 
-/** One application of an op: its inputs, its attributes, and the tensors that it gives. Never changes. */
-export interface Node {
+/** One application of an op: where it was written, its inputs, its attributes, and the tensors that it gives. Never changes. */
+export interface Node<A extends Attributes = Attributes> extends Place {
   readonly op: Op;
   readonly inputs: readonly Tensor[];
-  readonly attributes: Attributes;
+  readonly attributes: A;
   readonly outputs: readonly Tensor[];
-  /** Where in the model it was written, such as `block.2/attention`. */
-  readonly scope: string;
   /** Counts nodes as they are made. A node is always younger than its inputs. */
   readonly serial: number;
 }
 
 /** A symbolic tensor: one output of a node. Numbers appear only when a compiled function runs. */
-export class Tensor {
-  readonly node: Node;
+export class Tensor<A extends Attributes = Attributes> {
+  readonly node: Node<A>;
   readonly index: number;
   readonly type: TensorType;
 
-  constructor(node: Node, index: number, type: TensorType) {
+  constructor(node: Node<A>, index: number, type: TensorType) {
     this.node = node;
     this.index = index;
     this.type = type;

@@ -1,7 +1,7 @@
 import { bytesPerElement, type DType } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
-import { Dim, type DimLike, product } from "./dim.ts";
+import { Dim, type DimLike, numbers, product } from "./dim.ts";
 
 /** What is known of a tensor before anything runs. */
 export interface TensorType {
@@ -35,10 +35,7 @@ export const size = (type: TensorType): Dim => product(type.shape);
 export const byteSize = (type: TensorType): Dim => size(type).times(bytesPerElement(type.dtype));
 export const sameShape = (a: readonly Dim[], b: readonly Dim[]): boolean => a.length === b.length && a.every((dim, i) => dim.equals(b[i]));
 /** The shape as numbers, when no symbol is left open. */
-export function concreteShape(type: TensorType): number[] | undefined {
-  const numbers = type.shape.map((dim) => dim.value);
-  return numbers.includes(undefined) ? undefined : (numbers as number[]);
-}
+export const concreteShape = (type: TensorType): number[] | undefined => numbers(type.shape);
 
 /** The position of an axis, counted from 0. */
 export function axisIndex(type: TensorType, axis: AxisRef): number {

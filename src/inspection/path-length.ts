@@ -1,6 +1,7 @@
 import { cleanUp } from "../graph/cleanup.ts";
+import { nodeShares } from "../graph/cost.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
-import { isParameter, leafName } from "../graph/leaves.ts";
+import { isInput, isParameter, leafName } from "../graph/leaves.ts";
 import type { Node } from "../graph/tensor.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import { type Formula, recurrentSteps, transformerSteps } from "./path-formulas.ts";
@@ -51,10 +52,8 @@ function longestChain(nodes: readonly Node[], steps: (node: Node) => number): nu
   return Math.max(0, ...until.values());
 }
 
-const isInput = ({ op }: Node): boolean => op.name === "input";
-
 /** From a state to the next. */
 const isRecurrence = ({ inputs }: Node): boolean => inputs.some((x) => isParameter(x) && leafName(x).endsWith("/state/weight"));
 
 /** Attention that nobody looks at is one op with two products, of queries with keys and of the pattern with values. */
-const productsOf = ({ op }: Node): number => (op.name === "attend" ? 2 : op.name === "matmul" || op.name === "linear" ? 1 : 0);
+const productsOf = (node: Node): number => nodeShares(node).filter(({ products }) => products.value !== 0).length;

@@ -1,6 +1,7 @@
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
 import type { Initialiser } from "../graph/leaves.ts";
+import { inPart } from "../graph/place.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add, mul } from "../ops/arithmetic.ts";
@@ -79,9 +80,9 @@ interface Parts {
 }
 
 /** Multi-head attention: each query mixes the values of the keys it resembles. */
-export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: AttentionInputs = {}): Tensor => {
+export const attention = layer("heads", (p, x: Tensor, config: AttentionConfig, inputs: AttentionInputs = {}): Tensor => {
   const { causal = false, allowed, output, past } = inputs;
-  const width = x.shape[2].value as number;
+  const width = x.shape[2].known;
   const [q0, k0, v] = projections(p, x, config, inputs);
   const own = !inputs.source && !inputs.known;
   const { rotate = (y: Tensor) => y, bias } = own ? attentionPositions(p, config.positions, q0, { causal, places: past?.places }) : {};
@@ -90,11 +91,11 @@ export const attention = layer((p, x: Tensor, config: AttentionConfig, inputs: A
   const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", allowed, past };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(p, parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
-  return config.attention === "free" ? merged : dense(p.at("out"), merged, width, { weight: output });
+  return config.attention === "free" ? merged : inPart("output projection", () => dense(p.at("out"), merged, width, { weight: output }));
 });
 
 function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, known, weight }: AttentionInputs): [Tensor, Tensor, Tensor] {
-  const options = headOptions(p, x.shape[2].value as number, config, weight);
+  const options = headOptions(p, x.shape[2].known, config, weight);
   if (config.attention === "free") return freeParts(p, x, source ?? known?.k, config);
   if (known) return [queries(p, x, options), known.k, known.v];
   return source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
@@ -102,7 +103,7 @@ function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, kno
 
 /** The keys and values that cross-attention has for a source, to be computed once and used as `known`. */
 export const knownSource = layer((p, source: Tensor, config: AttentionConfig): KeysAndValues => {
-  const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].value as number, config));
+  const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].known, config));
   return { k, v };
 });
 
@@ -131,22 +132,24 @@ const isPlain = (p: Scope, { attention: kind, score, mask }: AttentionConfig): b
   kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax" && !p.isTapped("scores", "pattern");
 
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
-function stepByStep(p: Scope, given: Parts, { score, attention: kind, mask: place, dropout }: AttentionConfig): Tensor {
+function stepByStep(p: Scope, given: Parts, config: AttentionConfig): Tensor {
   const parts = given.past ? { ...given, ...withPast(given, given.past) } : given;
-  const { q, k, v, bias, allowed } = parts;
-  const raw = scoresOf(p, score, q, k); // [batch, head, query, key]
-  const scores = p.tap("scores", bias ? add(raw, bias) : raw);
+  const { q, k, v, bias } = parts;
+  const raw = scoresOf(p, config.score, q, k); // [batch, head, query, key]
+  const scores = p.tap("scores", bias ? inPart("scores", () => add(raw, bias)) : raw);
+  const pattern = inPart("softmax", () => p.tap("pattern", patternOf(scores, parts, config)));
+  return inPart("weighted sum", () => matmul(drop(p.at("pattern"), pattern, config.dropout), v));
+}
+
+function patternOf(scores: Tensor, parts: Parts, { attention: kind, mask: place }: AttentionConfig): Tensor {
+  const { allowed } = parts;
   const mask = maskOf(parts);
   const zeroed = (x: Tensor) => (mask ? mul(x, cast(mask, x.dtype)) : x);
-  const patternOf = () => {
-    // Without a softmax a masked score is multiplied by 0: the lowest number would be garbage here.
-    if (kind === "linear") return zeroed(scores);
-    // After it, rows no longer sum to one, and the denominator has seen the future. It never sees what is not allowed, such as padding.
-    if (place === "after-softmax") return zeroed(softmax(allowed ? masked(scores, allowed) : scores));
-    return softmax(mask ? masked(scores, mask) : scores);
-  };
-  const pattern = p.tap("pattern", patternOf());
-  return matmul(drop(p.at("pattern"), pattern, dropout), v);
+  // Without a softmax a masked score is multiplied by 0: the lowest number would be garbage here.
+  if (kind === "linear") return zeroed(scores);
+  // After it, rows no longer sum to one, and the denominator has seen the future. It never sees what is not allowed, such as padding.
+  if (place === "after-softmax") return zeroed(softmax(allowed ? masked(scores, allowed) : scores));
+  return softmax(mask ? masked(scores, mask) : scores);
 }
 
 /** Keys and values from before and new ones, put together. */
@@ -158,13 +161,16 @@ const withPast = ({ k, v }: Parts, past: Past) => ({
 });
 
 function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
-  const future = causal ? causalMask(q.shape[2], k.shape[2]) : undefined;
-  return future && allowed ? and(future, allowed) : (future ?? allowed);
+  if (!causal) return allowed;
+  return inPart("softmax", () => {
+    const future = causalMask(q.shape[2], k.shape[2]);
+    return allowed ? and(future, allowed) : future;
+  });
 }
 
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
 function fused(p: Scope, { q, k, v, bias, causal, allowed, past }: Parts, { score, dropout: rate }: AttentionConfig): Tensor {
-  const scale = score === "scaled" ? (q.shape[3].value as number) ** -0.5 : 1;
+  const scale = score === "scaled" ? q.shape[3].known ** -0.5 : 1;
   if (past) return attendPast(q, past, { k, v }, { scale, bias: additive(past.allowed, bias, q) as Tensor });
   const noise = dropNoise(p.at("pattern"), [...q.shape.slice(0, 3), k.shape[2]], rate);
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;
@@ -189,7 +195,7 @@ function blockOf(x: Tensor, size: Dim, index: number): Tensor {
 /** A mask and a bias as one tensor that is added to the scores. */
 function additive(mask: Tensor | undefined, bias: Tensor | undefined, like: Tensor): Tensor | undefined {
   if (!mask) return bias;
-  return where(mask, bias ?? fill(like.dtype, [], 0), lowest[like.dtype as "float32"]);
+  return inPart("softmax", () => where(mask, bias ?? fill(like.dtype, [], 0), lowest[like.dtype as "float32"]));
 }
 
 /** Blocks pay from a few hundred positions on. */

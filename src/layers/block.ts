@@ -33,7 +33,8 @@ export interface BlockInputs {
  * Attention, then feed-forward, each around a residual connection: x + f(norm(x)) before (pre), or norm(x + f(x)) after (post).
  * Dropout sits where the paper has it: on each sublayer's output and on the attention pattern.
  */
-export const block = layer((p, x: Tensor, config: BlockConfig, { causal, allowed, past, memory, weight, output }: BlockInputs): Tensor => {
+export const block = layer("residuals", (p, x: Tensor, config: BlockConfig, inputs: BlockInputs): Tensor => {
+  const { causal, allowed, past, memory, weight, output } = inputs;
   let y = sublayer(p, "1", x, config, (h) => attention(p.at("attention"), h, config, { causal, allowed, past, weight, output }));
   if (memory) {
     const from = "known" in memory ? { known: memory.known } : { source: memory.states };

@@ -19,8 +19,9 @@ export interface FeedforwardOptions {
 const functions = { relu, gelu, "gelu-tanh": geluTanh } as const;
 
 /** f(x W₁ + b₁) W₂ + b₂, for each position alone. SwiGLU has a gate beside it: (silu(x W₁) ∘ x V) W₂ (Shazeer 2020), without biases. */
-export const feedforward = layer((p, x: Tensor, { hidden, activation, weight, output = weight }: FeedforwardOptions): Tensor => {
-  const width = x.shape[x.rank - 1].value as number;
+export const feedforward = layer("feed-forward", (p, x: Tensor, options: FeedforwardOptions): Tensor => {
+  const { hidden, activation, weight, output = weight } = options;
+  const width = x.shape[x.rank - 1].known;
   if (activation === "swiglu") {
     const gate = silu(dense(p.at("gate"), x, hidden, { weight, bias: false }));
     const raised = mul(gate, dense(p.at("expand"), x, hidden, { weight, bias: false }));

@@ -1,5 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { type Initialiser, zeros } from "../graph/leaves.ts";
+import { inPart } from "../graph/place.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
@@ -34,26 +35,24 @@ export function splitHeads(x: Tensor, heads: number): Tensor {
   const [batch, time, width] = x.shape;
   const size = width.dividedBy(heads);
   if (!size) throw new GraphError(`a width of ${width} is not divisible into ${heads} heads`);
-  return transpose(reshape(x, [batch, time, heads, size]), [0, 2, 1, 3]);
+  return inPart("heads", () => transpose(reshape(x, [batch, time, heads, size]), [0, 2, 1, 3]));
 }
 
 /** [batch, head, time, size] → [batch, time, head·size] */
 export function mergeHeads(x: Tensor): Tensor {
   const [batch, head, time, size] = x.shape;
-  return reshape(transpose(x, [0, 2, 1, 3]), [batch, time, head.times(size)]);
+  return inPart("heads", () => reshape(transpose(x, [0, 2, 1, 3]), [batch, time, head.times(size)]));
 }
 
 /** Queries, keys and values of self-attention, [batch, head, time, size] each. */
-export const selfProjections = layer((p, x: Tensor, options: HeadOptions): [Tensor, Tensor, Tensor] => {
+export const selfProjections = layer("projections", (p, x: Tensor, options: HeadOptions): [Tensor, Tensor, Tensor] => {
   const { heads, multiHead, keySize, valueSize, weight } = options;
   if (multiHead === "narrow" || keySize !== valueSize)
     return [part(p, "q", x, keySize, options), part(p, "k", x, keySize, options), part(p, "v", x, valueSize, options)];
   // One product and one transpose for all three.
-  const [batch, time] = x.shape;
-  const start = weight ?? glorot(x.shape[2].value as number, heads * keySize); // each of the three is a matrix of its own
+  const start = weight ?? glorot(x.shape[2].known, heads * keySize); // each of the three is a matrix of its own
   const all = dense(p.at("qkv"), x, 3 * heads * keySize, { weight: start });
-  const byHead = transpose(reshape(all, [batch, time, 3 * heads, keySize]), [0, 2, 1, 3]);
-  const [q, k, v] = split(byHead, 1, 3);
+  const [q, k, v] = inPart("heads", () => split(splitHeads(all, 3 * heads), 1, 3));
   return [q, k, v];
 });
 
@@ -66,10 +65,10 @@ export const sourceProjections = layer((p, source: Tensor, options: HeadOptions)
   part(p, "v", source, options.valueSize, options),
 ]);
 
-const part = layer((p, name: string, x: Tensor, size: number, { heads, multiHead, weight }: HeadOptions): Tensor => {
+const part = layer("projections", (p, name: string, x: Tensor, size: number, { heads, multiHead, weight }: HeadOptions): Tensor => {
   if (multiHead !== "narrow") return splitHeads(dense(p.at(name), x, heads * size, { weight }), heads);
   const chunks = splitHeads(x, heads); // [batch, head, time, width/heads]: each head sees its own part of the input
-  const chunk = chunks.shape[3].value as number;
+  const chunk = chunks.shape[3].known;
   const place = p.at(name);
   const projected = matmul(chunks, place.param("weight", [heads, chunk, size], weight ?? glorot(chunk, size)));
   return add(projected, place.param("bias", [heads, 1, size], zeros));

@@ -1,4 +1,4 @@
-import { Dim, type DimLike, known } from "../graph/dim.ts";
+import { Dim, type DimLike } from "../graph/dim.ts";
 import { type Initialiser, uniform, zeros } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -15,7 +15,7 @@ export const glorot = (from: number, to: number): Initialiser => uniform(Math.sq
 /** x Wᵀ + b. W is stored [out, in], as PyTorch does. */
 export const dense = layer((p, x: Tensor, out: DimLike, { bias = true, weight }: DenseOptions = {}): Tensor => {
   const width = x.shape[x.rank - 1];
-  const start = weight ?? glorot(known(width, "a weight's start"), known(Dim.of(out), "a weight's start"));
+  const start = weight ?? glorot(width.knownFor("a weight's start"), Dim.of(out).knownFor("a weight's start"));
   const w = p.param("weight", [out, width], start);
   return linear(x, w, bias ? p.param("bias", [out], zeros) : undefined, { transposed: true });
 });

@@ -12,7 +12,7 @@ export interface NormOptions {
 }
 
 /** (x − μ)/σ · γ + β, or x/rms(x) · γ, or x itself. */
-export const norm = layer((p, x: Tensor, { kind, affine = true }: NormOptions): Tensor => {
+export const norm = layer("norms", (p, x: Tensor, { kind, affine = true }: NormOptions): Tensor => {
   if (kind === "none") return x;
   const width = x.shape[x.rank - 1];
   const scale = affine ? p.param("scale", [width], ones) : undefined;

@@ -2,6 +2,7 @@ import { array } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
 import { constant, normal, scalar } from "../graph/leaves.ts";
+import { inPart } from "../graph/place.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add, div, mul, neg, sub } from "../ops/arithmetic.ts";
@@ -40,7 +41,7 @@ export interface Places {
 }
 
 /** Tokens that know their place, for the kinds that are added: x + table[position]. Other kinds act in attention and change nothing here. */
-export const positioned = layer((p, x: Tensor, { kind, context, join = "add" }: PositionOptions, places?: Places): Tensor => {
+export const positioned = layer("positions", (p, x: Tensor, { kind, context, join = "add" }: PositionOptions, places?: Places): Tensor => {
   const [, time, width] = x.shape;
   if (kind !== "learned" && kind !== "sinusoidal") return x;
   const learned = kind === "learned" ? p.param("table", [context, width], normal(0.02)) : undefined;
@@ -50,7 +51,7 @@ export const positioned = layer((p, x: Tensor, { kind, context, join = "add" }: 
 
 const joinedTo = layer((p, x: Tensor, table: Tensor, join: "add" | "concat"): Tensor => {
   if (join === "add") return add(x, table);
-  return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), x.shape[2].value as number);
+  return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), x.shape[2].known);
 });
 
 const floats = (x: Tensor, like: Tensor): Tensor => cast(x, like.dtype);
@@ -60,7 +61,7 @@ const counted = (time: Dim, like: Tensor): Tensor => floats(iota(time), like);
 
 function learnedTable(table: Tensor, time: Dim): Tensor {
   const [context] = table.shape;
-  if (time.value !== undefined && time.value > (context.value as number)) {
+  if (time.value !== undefined && time.value > context.known) {
     throw new GraphError(
       `a learned table of ${context} positions has none for a sequence of ${time}; train with a longer context, or use rotary or ALiBi`,
     );
@@ -88,6 +89,7 @@ function anglesOf(at: Tensor, half: number): Tensor {
 
 /** What a kind of positions does in the self-attention of one layer. Distances are signed, and absolute for ALiBi in an encoder. */
 export const attentionPositions = layer(
+  "positions",
   (p, kind: PositionKind, q: Tensor, { causal, places }: { causal: boolean; places?: Places }): AttentionPositions => {
     const [batch, head, time, size] = q.shape;
     if (kind === "rotary") {
@@ -97,11 +99,11 @@ export const attentionPositions = layer(
           `at ${p.path}: rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or key size`,
         );
       const angles = anglesOf(places ? reshape(floats(places.at, q), [batch, 1, time]) : counted(time, q), half);
-      return { rotate: (x) => rotary(x, cos(angles), sin(angles)) };
+      return { rotate: (x) => inPart("positions", () => rotary(x, cos(angles), sin(angles))) };
     }
     if (kind !== "alibi" && kind !== "relative") return {};
     const distance = places ? distancesAfter(places, q) : distances(time, q);
-    if (kind === "alibi") return { bias: alibi(distance, head.value as number) };
+    if (kind === "alibi") return { bias: alibi(distance, head.known) };
     return { bias: relativeBias(p.param("relative", [buckets, head], normal(0.02)), distance, causal) };
   },
 );

@@ -1,4 +1,4 @@
-import { Dim, known } from "../graph/dim.ts";
+import { Dim } from "../graph/dim.ts";
 import { type Initialiser, uniform } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -64,10 +64,11 @@ export interface Recurrence {
 }
 
 /** A recurrent layer, unrolled: h_t from x_t and h_{t−1}. */
-export const recurrent = layer((p, x: Tensor, { cell, width, start, backward = false, real }: RecurrentOptions): Recurrence => {
+export const recurrent = layer("recurrence", (p, x: Tensor, options: RecurrentOptions): Recurrence => {
+  const { cell, width, start, backward = false, real } = options;
   const [batch, timeDim, from] = x.shape;
-  const time = known(timeDim, `at ${p.path}: an unrolled ${cell.toUpperCase()}`);
-  const all = linear(x, ...inputWeights(p, cell, from.value as number, width), { transposed: true }); // [batch, time, gates · width]
+  const time = timeDim.knownFor(`an unrolled ${cell.toUpperCase()}`);
+  const all = linear(x, ...inputWeights(p, cell, from.known, width), { transposed: true }); // [batch, time, gates · width]
   const weights = stateWeights(p, cell, width);
   const order = Array.from({ length: time }, (_, i) => (backward ? time - 1 - i : i));
   const outputs: Tensor[] = new Array(time);

@@ -15,8 +15,8 @@ export type Score = "scaled" | "dot" | "bilinear" | "additive";
 const largestAdditive = 1.5 * 2 ** 30;
 
 /** The scores [batch, head, query, key] of queries and keys [batch, head, time, size]. */
-export const scoresOf = layer((p, kind: Score, q: Tensor, k: Tensor): Tensor => {
-  const [heads, size] = [q.shape[1].value as number, q.shape[3].value as number];
+export const scoresOf = layer("scores", (p, kind: Score, q: Tensor, k: Tensor): Tensor => {
+  const [heads, size] = [q.shape[1].known, q.shape[3].known];
   switch (kind) {
     case "dot": // e = q·k
       return matmul(q, k, { transposeB: true });

@@ -1,27 +1,19 @@
 import { tensorFunction } from "../graph/graph.ts";
-import { normal } from "../graph/leaves.ts";
-import { layer, type Scope } from "../graph/scope.ts";
+import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
-import { dense } from "../layers/linear.ts";
-import { linear } from "../ops/products.ts";
 import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
 import { continued, final, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, nextTokenLoss } from "./losses.ts";
-import { effective, embedded, type Mode, stack, tokenTable } from "./transformer.ts";
+import { effective, embedded, type Mode, stack, tokenScores, tokenTable } from "./transformer.ts";
 
 /** The scores of every next token, [batch, time, vocab]: each position sees itself and what came before. */
 export const decoder = layer((p, ids: Tensor, given: DecoderConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
   const table = tokenTable(p, "tokens", config.vocab, config);
   const states = stack(p, embedded(p, table, ids, config), config, () => ({ causal: true })); // [batch, time, width]
-  return scoresOver(p, table, states, config);
+  return tokenScores(p, table, states, config);
 });
-
-const scoresOver = (p: Scope, table: Tensor, states: Tensor, { tie, vocab }: DecoderConfig): Tensor =>
-  tie
-    ? linear(states, table, undefined, { transposed: true }) // softmax(W h) with the embeddings as W
-    : dense(p.at("scores"), states, vocab, { bias: false, weight: normal(0.02) });
 
 /** The decoder as it is used: it goes on after tokens whose keys and values are kept, and scores the one that comes next, [batch, vocab]. */
 export function decoderStep(given: DecoderInput) {
@@ -31,7 +23,7 @@ export function decoderStep(given: DecoderInput) {
     const table = tokenTable(p, "tokens", config.vocab, config);
     const pasts = continued(p, inputs, config);
     const states = stack(p, embedded(p, table, inputs.ids, config, pasts[0].places), config, (i) => ({ causal: true, past: pasts[i] }));
-    return nextToken(scoresOver(p, table, lastOf(p, states, inputs.last), config));
+    return nextToken(tokenScores(p, table, lastOf(p, states, inputs.last), config));
   });
 }
 

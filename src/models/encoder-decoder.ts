@@ -1,15 +1,12 @@
 import { tensorFunction } from "../graph/graph.ts";
-import { normal } from "../graph/leaves.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { knownSource } from "../layers/attention.ts";
-import { dense } from "../layers/linear.ts";
-import { linear } from "../ops/products.ts";
 import { type EncoderDecoderConfig, type EncoderDecoderInput, encoderDecoderConfig } from "./config.ts";
 import { continued, final, headSizes, keptInputs, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
-import { effective, embedded, keyMask, type Mode, realPlaces, realPositions, stack, tokenTable } from "./transformer.ts";
+import { effective, embedded, keyMask, type Mode, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
 
 const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
 
@@ -36,17 +33,12 @@ const writtenStates = layer((p, table: Tensor, { states, lengths }: Memory, targ
   return stack(writer, embedded(writer, table, target, config), config, () => ({ causal: true, memory }));
 });
 
-const scoresOver = (p: Scope, table: Tensor, written: Tensor, { tie, vocab }: EncoderDecoderConfig): Tensor =>
-  tie
-    ? linear(written, table, undefined, { transposed: true })
-    : dense(p.at("scores"), written, vocab, { bias: false, weight: normal(0.02) });
-
 /** The scores of every next target token, [batch, time, vocab]. */
 export const encoderDecoder = layer((p, { source, lengths, target }: Pair, given: EncoderDecoderConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
   const table = targetTable(p, config);
   const states = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);
-  return scoresOver(p, table, writtenStates(p, table, { states, lengths }, target, config), config);
+  return tokenScores(p, table, writtenStates(p, table, { states, lengths }, target, config), config);
 });
 
 /** What cross-attention keeps of the source: keys and values for every layer. */
@@ -96,7 +88,7 @@ export function encoderDecoderSteps(given: EncoderDecoderInput) {
           past: pasts[i],
           memory: { known: known(i), allowed },
         }));
-        return nextToken(scoresOver(p, table, lastOf(p, written, inputs.last), config));
+        return nextToken(tokenScores(p, table, lastOf(p, written, inputs.last), config));
       },
     ),
   };

@@ -1,5 +1,6 @@
 import { Dim } from "../graph/dim.ts";
 import { tensorFunction } from "../graph/graph.ts";
+import { inPart } from "../graph/place.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
@@ -23,7 +24,7 @@ const encodedStates = layer((p, ids: Tensor, lengths: Tensor, config: Transforme
 /** Scores of labels: [batch, labels] for a whole text, [batch, time, labels] for each position. */
 export const encoder = layer((p, ids: Tensor, lengths: Tensor, given: EncoderConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
-  const head = (x: Tensor) => dense(p.at("labels"), x, config.labels);
+  const head = (x: Tensor) => inPart("logits", () => dense(p.at("labels"), x, config.labels));
   if (config.task === "tag") return head(encodedStates(p, ids, lengths, config));
   if (config.pool === "mean") return head(meanOverReal(encodedStates(p, ids, lengths, config), lengths));
   // A class token in front has the id after the last: what it gathers is what is classified.

@@ -1,4 +1,5 @@
 import { tensorFunction } from "../graph/graph.ts";
+import { inPart } from "../graph/place.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
@@ -18,7 +19,7 @@ export interface LossOptions {
 export const modeOf = ({ training = true }: LossOptions): Mode => ({ training });
 
 const crossEntropy = (scores: Tensor, targets: Tensor, { ignore = -1, smoothing }: LossOptions): Tensor =>
-  softmaxCrossEntropy(scores, targets, { ignore: ignore ?? undefined, smoothing });
+  inPart("loss", () => softmaxCrossEntropy(scores, targets, { ignore: ignore ?? undefined, smoothing }));
 
 /** A loss, and the scores it is taken of. */
 export const scored = (scores: Tensor, targets: Tensor, options: LossOptions) => ({ loss: crossEntropy(scores, targets, options), scores });

@@ -1,5 +1,6 @@
 import { type InputTypes, tensorFunction } from "../graph/graph.ts";
 import { normal } from "../graph/leaves.ts";
+import { inPart } from "../graph/place.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { float32, int32 } from "../graph/type.ts";
@@ -39,8 +40,8 @@ function layersOf(
 /** An RNN language model: the scores of every next token, [batch, time, vocab]. */
 export const rnnLanguageModel = layer((p, ids: Tensor, given: RnnConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
-  const table = p.param("tokens", [config.vocab, config.width], normal(0.1));
-  return scoresOver(p, layersOf(p, embedding(table, ids), config).outputs, table, config);
+  const table = targetTable(p, config);
+  return scoresOver(p, layersOf(p, lookedUp(table, ids), config).outputs, table, config);
 });
 
 /**
@@ -51,17 +52,22 @@ export const rnnEncoderDecoder = layer((p, { source, lengths, target }: Pair, gi
   const config = effective(given, mode);
   const table = targetTable(p, config);
   const { states, last } = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);
-  const { outputs } = layersOf(p.at("decoder"), embedding(table, target), config, last);
+  const { outputs } = layersOf(p.at("decoder"), lookedUp(table, target), config, last);
   return answered(p, table, outputs, { states, lengths }, config);
 });
 
-const targetTable = (p: Scope, { vocab, width }: RnnConfig): Tensor => p.param("tokens", [vocab, width], normal(0.1));
+const tableOf = (p: Scope, name: string, vocab: number, width: number): Tensor =>
+  inPart("embedding", () => p.param(name, [vocab, width], normal(0.1)));
+
+const targetTable = (p: Scope, { vocab, width }: RnnConfig): Tensor => tableOf(p, "tokens", vocab, width);
 
 const sourceTable = (p: Scope, { sourceVocab, width }: RnnConfig): Tensor | undefined =>
-  sourceVocab === undefined ? undefined : p.param("source-tokens", [sourceVocab, width], normal(0.1));
+  sourceVocab === undefined ? undefined : tableOf(p, "source-tokens", sourceVocab, width);
+
+const lookedUp = (table: Tensor, ids: Tensor): Tensor => inPart("embedding", () => embedding(table, ids));
 
 const encodedSource = (p: Scope, table: Tensor, source: Tensor, lengths: Tensor, config: RnnConfig): { states: Tensor; last: State[] } =>
-  encoded(p.at("encoder"), embedding(table, source), realPositions(lengths, source), config);
+  encoded(p.at("encoder"), lookedUp(table, source), realPositions(lengths, source), config);
 
 interface Memory {
   readonly states: Tensor;
@@ -73,7 +79,8 @@ function answered(p: Scope, table: Tensor, outputs: Tensor, { states, lengths }:
   if (!config.attention) return scoresOver(p, outputs, table, config);
   const context = mixed(p.at("attention"), outputs, states, keyMask(realPositions(lengths, states)), config);
   // No tanh over the two: it saturates while the model learns which words are frequent, and hundreds of steps go by until it moves again.
-  return scoresOver(p, joined(p.at("join"), outputs, context, config.width), table, config);
+  const both = inPart("output projection", () => joined(p.at("join"), outputs, context, config.width));
+  return scoresOver(p, both, table, config);
 }
 
 /** Names for the states of all layers, as inputs and outputs of a function. */
@@ -116,7 +123,7 @@ export function rnnStep(given: RnnInput) {
     const start = stateNames(config).map((names) => names.map((name) => given[name]));
     const real = realPositions(count, ids); // at the others a state stays what it is, so the last is that of the last real token
     const place = config.task === "translate" ? p.at("decoder") : p;
-    const { outputs, last } = layersOf(place, embedding(table, ids), config, start, real);
+    const { outputs, last } = layersOf(place, lookedUp(table, ids), config, start, real);
     const time = ids.shape[1];
     const outcome = slice(outputs, 1, time.minus(1), time); // [batch, 1, width]
     const scores =
@@ -126,7 +133,7 @@ export function rnnStep(given: RnnInput) {
 }
 
 /** The encoder's states [batch, time, width] and, for each layer, its last state; two directions are joined and projected. */
-function encoded(p: Scope, x: Tensor, real: Tensor, config: RnnConfig): { states: Tensor; last: State[] } {
+const encoded = layer("recurrence", (p, x: Tensor, real: Tensor, config: RnnConfig): { states: Tensor; last: State[] } => {
   const { layers, cell, width, bidirectional, dropout, attention } = config;
   let y = x;
   const last: State[] = [];
@@ -140,7 +147,7 @@ function encoded(p: Scope, x: Tensor, real: Tensor, config: RnnConfig): { states
     y = place.tap("output", backward && read ? joined(place.at("outputs"), forward.outputs, backward.outputs, width) : forward.outputs);
   }
   return { states: y, last };
-}
+});
 
 const joined = (p: Scope, a: Tensor, b: Tensor, width: number): Tensor => dense(p, concat([a, b], -1), width);
 
@@ -149,13 +156,15 @@ function mixed(p: Scope, queries: Tensor, states: Tensor, real: Tensor, { score,
   const oneHead = (x: Tensor) => reshape(x, [x.shape[0], 1, x.shape[1], width]); // [batch, 1, time, width]
   const keys = oneHead(states);
   const scores = p.tap("scores", scoresOf(p, score, oneHead(queries), keys)); // [batch, 1, target, source]
-  const pattern = p.tap("pattern", softmax(masked(scores, real)));
-  return reshape(matmul(pattern, keys), queries.shape);
+  const pattern = inPart("softmax", () => p.tap("pattern", softmax(masked(scores, real))));
+  return inPart("weighted sum", () => reshape(matmul(pattern, keys), queries.shape));
 }
 
-function scoresOver(p: Scope, states: Tensor, table: Tensor, { tie, vocab }: RnnConfig): Tensor {
-  return tie ? linear(states, table, undefined, { transposed: true }) : dense(p.at("scores"), states, vocab);
-}
+const scoresOver = layer(
+  "logits",
+  (p, states: Tensor, table: Tensor, { tie, vocab }: RnnConfig): Tensor =>
+    tie ? linear(states, table, undefined, { transposed: true }) : dense(p.at("scores"), states, vocab),
+);
 
 /** The training loss of an RNN language model. */
 export function rnnLanguageModelLoss(given: RnnInput, options: LossOptions = {}) {

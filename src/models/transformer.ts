@@ -1,9 +1,11 @@
 import type { Dim } from "../graph/dim.ts";
 import { type Initialiser, normal } from "../graph/leaves.ts";
+import { inPart } from "../graph/place.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type BlockInputs, block } from "../layers/block.ts";
 import { drop } from "../layers/dropout.ts";
+import { dense } from "../layers/linear.ts";
 import { norm } from "../layers/norm.ts";
 import { type Places, positioned } from "../layers/positions.ts";
 import { mul } from "../ops/arithmetic.ts";
@@ -11,6 +13,7 @@ import { cast, less } from "../ops/compare.ts";
 import { iota } from "../ops/fill.ts";
 import { embedding } from "../ops/lookup.ts";
 import { reshape } from "../ops/movement.ts";
+import { linear } from "../ops/products.ts";
 import type { TransformerConfig } from "./config.ts";
 
 // What decoder, encoder and encoder–decoder share: tokens with positions, and the stack of blocks.
@@ -25,15 +28,24 @@ export const effective = <C extends { readonly dropout: number }>(config: C, { t
 
 /** A table of tokens. Beside sinusoids, whose numbers are of size 1, the paper scales embeddings up by √width; so they start smaller by as much. */
 export const tokenTable = (p: Scope, name: string, vocab: number, { width, positions }: TransformerConfig): Tensor =>
-  p.param(name, [vocab, width], normal(positions === "sinusoidal" ? width ** -0.5 : 0.02));
+  inPart("embedding", () => p.param(name, [vocab, width], normal(positions === "sinusoidal" ? width ** -0.5 : 0.02)));
 
 /** Embedded tokens that know their place, [batch, time, width]. */
-export const embedded = layer((p, table: Tensor, ids: Tensor, config: TransformerConfig, places?: Places): Tensor => {
+export const embedded = layer("embedding", (p, table: Tensor, ids: Tensor, config: TransformerConfig, places?: Places): Tensor => {
   const { positions: kind, context, joinPositions: join, dropout, width } = config;
   const looked = embedding(table, ids);
   const tokens = kind === "sinusoidal" ? mul(looked, Math.sqrt(width)) : looked;
   return drop(p.at("embedded"), positioned(p.at("positions"), tokens, { kind, context, join }, places), dropout);
 });
+
+/** The scores of every token of a vocabulary: softmax(W h) with the embeddings as W, or with weights of its own. */
+export const tokenScores = layer(
+  "logits",
+  (p, table: Tensor, states: Tensor, { tie, vocab }: { readonly tie: boolean; readonly vocab: number }): Tensor =>
+    tie
+      ? linear(states, table, undefined, { transposed: true })
+      : dense(p.at("scores"), states, vocab, { bias: false, weight: normal(0.02) }),
+);
 
 export type StackInputs = Omit<BlockInputs, "weight" | "output">;
 

@@ -10,6 +10,7 @@ let loading: Promise<Ort> | undefined;
 /** ONNX Runtime inside Node, on the CPU. */
 export const nodeEngine: Engine = {
   name: "onnxruntime-node",
+  can: () => true, // ONNX Runtime on a CPU has every feature that there is
   async createSession(model, options = {}) {
     const ort = await load();
     try {

@@ -1,13 +1,14 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { array, bytesPerElement, type DType, type TypedArray } from "../base/arrays.ts";
-import { GraphError } from "../base/errors.ts";
-import type { Dim } from "../graph/dim.ts";
+import { EngineError, GraphError } from "../base/errors.ts";
+import { type Dim, numbers } from "../graph/dim.ts";
 import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { isInput, isParameter, leafName } from "../graph/leaves.ts";
+import { isInput, isParameter } from "../graph/leaves.ts";
 import { prefixes } from "../graph/names.ts";
 import { type Solution, solveSymbols } from "../graph/solve.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import { anyRuntime, type Target } from "../graph/target.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { sameShape } from "../graph/type.ts";
 import { attributeProto, elementTypes, valueInfo } from "./messages.ts";
 import {
@@ -20,7 +21,7 @@ import {
   ValueInfoProtoSchema,
 } from "./onnx_pb.ts";
 
-/** The ONNX that qkv writes: operator set 23, IR version 10, and ONNX Runtime's own operators (com.microsoft, version 1). */
+/** The ONNX that qkv writes: operator set 23, IR version 10, and for ONNX Runtime its own operators (com.microsoft, version 1). */
 export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
 
 /** A protobuf message, and so a model with everything inside, ends at 2 GiB. */
@@ -35,8 +36,13 @@ export type WeightSource =
 export interface EmitOptions {
   /** Parameters are inputs if this is left out (training), else initializers (inference). */
   readonly weights?: (name: string) => WeightSource;
-  /** Adds a first output that is a sequence, not a tensor; see `runtime/node.ts` for what it is good for. */
+  /** Adds a first output that is a sequence, not a tensor; see `node/engine.ts` for what it is good for. */
   readonly sequence?: boolean;
+  /**
+   * Who will run the model; any runtime if left out. A file that does not say who reads it should hold nothing that only one reader knows;
+   * whoever makes a session knows its engine, passes it, and gets the faster form.
+   */
+  readonly target?: Target;
 }
 
 /** The name of the output that is a sequence. */
@@ -48,6 +54,7 @@ export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
 }
 
 class ModelWriter implements Emitter {
+  readonly target: Target;
   readonly #graph: Graph;
   readonly #options: EmitOptions;
   readonly #values = new Map<Tensor, Value>();
@@ -71,6 +78,7 @@ class ModelWriter implements Emitter {
   #place = "";
 
   constructor(graph: Graph, options: EmitOptions) {
+    this.target = options.target ?? anyRuntime;
     this.#graph = graph;
     this.#options = options;
   }
@@ -79,9 +87,10 @@ class ModelWriter implements Emitter {
     for (const [name, tensor] of this.#graph.inputs) this.#declareInput(name, tensor);
     for (const [name, tensor] of this.#graph.parameters) this.#declareParameter(name, tensor);
     for (const node of graphNodes(this.#graph)) {
-      if (isInput(node.outputs[0]) || isParameter(node.outputs[0])) {
+      this.#refuseFloat64(node);
+      if (isInput(node) || isParameter(node)) {
         if (!this.#values.has(node.outputs[0]))
-          throw new GraphError(`"${leafName(node.outputs[0])}" is used but is not an input of this function`);
+          throw new GraphError(`"${node.attributes.name}" is used but is not an input of this function`);
         continue;
       }
       const types = node.outputs.map((y) => y.type);
@@ -93,16 +102,18 @@ class ModelWriter implements Emitter {
     const output = this.#declareOutputs();
     if (this.#options.sequence) output.unshift(this.#declareSequence());
     this.#refuseTooLarge();
+    const nodes = this.#livingNodes(output);
+    const microsoft = nodes.some(({ domain }) => domain === "com.microsoft");
     const model = create(ModelProtoSchema, {
       irVersion: BigInt(onnxVersions.ir),
       producerName: "qkv",
       opsetImport: [
         { domain: "", version: BigInt(onnxVersions.opset) },
-        { domain: "com.microsoft", version: BigInt(onnxVersions.microsoft) },
+        ...(microsoft ? [{ domain: "com.microsoft", version: BigInt(onnxVersions.microsoft) }] : []),
       ],
       graph: {
         name: "qkv",
-        node: this.#livingNodes(output).map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
+        node: nodes.map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
         initializer: [...this.#initializers.values()],
         input: this.#inputs,
         output,
@@ -154,8 +165,8 @@ class ModelWriter implements Emitter {
   }
 
   dims(dims: readonly Dim[]): Value {
-    const numbers = dims.map((dim) => dim.value);
-    if (!numbers.includes(undefined)) return this.integers(numbers as number[]);
+    const known = numbers(dims);
+    if (known) return this.integers(known);
     const parts = dims.map((dim) => this.#dim(dim));
     return parts.length === 1 ? parts[0] : this.node("Concat", parts, { axis: 0 });
   }
@@ -220,9 +231,13 @@ class ModelWriter implements Emitter {
       this.#declareInput(name, tensor);
       return;
     }
-    const dims = tensor.shape.map((dim) => BigInt(dim.value as number));
+    if (source.kind === "external" && !this.target.can("external-data"))
+      throw new EngineError(
+        `the weights "${name}" are in the file ${source.file}, and ${this.target.name} reads none beside a model; give them as numbers`,
+      );
+    const dims = tensor.shape.map((dim) => BigInt(dim.known));
     const common = { name, dims, dataType: elementTypes[tensor.dtype] };
-    const length = tensor.shape.reduce((n, dim) => n * (dim.value as number), bytesPerElement(tensor.dtype));
+    const length = tensor.shape.reduce((n, dim) => n * dim.known, bytesPerElement(tensor.dtype));
     const proto =
       source.kind === "inline"
         ? { ...common, rawData: new Uint8Array(source.data.buffer, source.data.byteOffset, source.data.byteLength) }
@@ -278,6 +293,11 @@ class ModelWriter implements Emitter {
     });
     const elemType = valueInfo("", { dtype: "float32", shape: [] }).type;
     return create(ValueInfoProtoSchema, { name: sequenceName, type: { value: { case: "sequenceType", value: { elemType } } } });
+  }
+
+  #refuseFloat64({ op, scope, outputs }: Node): void {
+    if (!outputs.some(({ dtype }) => dtype === "float64") || this.target.can("float64")) return;
+    throw new EngineError(`${scope ? `at ${scope}: ` : ""}${op.name} gives float64, which ${this.target.name} has not; use float32`);
   }
 
   #refuseTooLarge(): void {

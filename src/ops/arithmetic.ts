@@ -1,7 +1,7 @@
 import { type DType, isFloat } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { scalar, scalarValue } from "../graph/leaves.ts";
-import { type Backward, defineOp, type Op, type OpDefinition, type Simplification } from "../graph/op.ts";
+import { type Backward, defineOp, type IsOf, type Op, type OpDefinition, type Simplification } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { positive, real } from "./example.ts";
@@ -11,8 +11,8 @@ import { sumTo } from "./sum.ts";
 // Two tensors (or a tensor and a number), element by element, with broadcasting.
 
 export type Operand = Tensor | number;
-type Binary = (a: Operand, b: Operand) => Tensor;
 type NoAttributes = Record<string, never>;
+type Binary = ((a: Operand, b: Operand) => Tensor) & { readonly is: IsOf<NoAttributes> };
 type Simplify = (a: Tensor, b: Tensor, simplification: Simplification) => Tensor | undefined;
 type Rule = (g: Tensor, a: Tensor, b: Tensor, y: Tensor) => readonly [Tensor, Tensor];
 
@@ -45,7 +45,7 @@ function binary(
   simpler: Simplify,
   second = real,
   scaled?: OpDefinition<NoAttributes>["scaled"],
-): (a: Operand, b: Operand) => Tensor {
+): Binary {
   const op: Op<NoAttributes> = defineOp<NoAttributes>(name, {
     type: (inputs) => {
       if (inputs[0].dtype === "bool") throw new GraphError("booleans have no arithmetic; cast them to a number first");
@@ -67,7 +67,7 @@ function binary(
       { inputs: [real(f), second(f, "a", "b")], attributes: {} },
     ],
   });
-  return (a, b) => op.one(operands(a, b), {});
+  return Object.assign((a: Operand, b: Operand) => op.one(operands(a, b), {}), { is: op.is });
 }
 
 /** x op neutral = x, and an op of two fills is a fill. A fill that is stretched over the other operand shrinks to one number. */
@@ -135,12 +135,22 @@ export const mul: Binary = binary(
     const [x, y] = [scalarValue(a), scalarValue(b)];
     if (y !== undefined) return mul(a, y * factor);
     if (x !== undefined) return mul(x * factor, b);
-    const first = a.node.op.name === "mul" ? undefined : sink(a, factor, usedOnce); // one step: a long chain would exhaust the stack
+    const first = mul.is(a) ? undefined : sink(a, factor, usedOnce); // one step: a long chain would exhaust the stack
     if (first) return mul(first, b);
-    const second = b.node.op.name === "mul" ? undefined : sink(b, factor, usedOnce);
+    const second = mul.is(b) ? undefined : sink(b, factor, usedOnce);
     return second && mul(a, second);
   },
 );
+
+/** A tensor that is another one times a number, taken apart. */
+export function timesNumber(x: Tensor): { readonly of: Tensor; readonly factor: number } | undefined {
+  if (!mul.is(x)) return undefined;
+  const [a, b] = x.node.inputs;
+  const [left, right] = [scalarValue(a), scalarValue(b)];
+  if (left !== undefined) return { of: b, factor: left };
+  return right === undefined ? undefined : { of: a, factor: right };
+}
+
 export const div: Binary = binary(
   "div",
   "Div",

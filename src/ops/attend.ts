@@ -1,14 +1,14 @@
-import { bytesPerElement } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
-import { Dim, product } from "../graph/dim.ts";
+import { Dim, sum as total } from "../graph/dim.ts";
 import type { Value } from "../graph/emitter.ts";
 import { type Attributes, defineOp } from "../graph/op.ts";
+import { inPart } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType, sub, wantFloat } from "./arithmetic.ts";
 import { dropoutCost, dropoutOf, dropThreshold, lowerDropout } from "./dropout.ts";
 import { bytes, real } from "./example.ts";
-import { lowerProduct, matmul } from "./products.ts";
+import { lowerProduct, matmul, productCost } from "./products.ts";
 import { sum, sumTo } from "./sum.ts";
 
 /** The pattern's shape: a batch of [query, key]. */
@@ -44,6 +44,9 @@ function named<T>(inputs: readonly T[], { threshold }: AttendAttributes): { q: T
   return { q, k, v, bias: rest[0], noise };
 }
 
+const lastDim = ({ shape }: TensorType): Dim => shape[shape.length - 1];
+const bytesOf = (...types: readonly TensorType[]): Dim => total(types.map(byteSize));
+
 const attendOp = defineOp<AttendAttributes>("attend", {
   type(inputs, attributes) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
@@ -64,34 +67,31 @@ const attendOp = defineOp<AttendAttributes>("attend", {
     const { scale, threshold } = attributes;
     const dropped = (x: Tensor) => (noise ? dropoutOf(x, noise, threshold) : x);
     const along = sum(mul(g, o), { axis: -1, keep: true });
-    const ds = mul(pattern, sub(dropped(matmul(g, v, { transposeB: true })), along));
-    const own = [matmul(ds, k, { scale }), matmul(ds, q, { transposeA: true, scale }), matmul(dropped(pattern), g, { transposeA: true })];
-    return [...own, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
+    const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true }));
+    const ds = mul(pattern, sub(dropped(dp), along));
+    const [dq, dk] = inPart("scores", () => [matmul(ds, k, { scale }), matmul(ds, q, { transposeA: true, scale })]);
+    const dv = inPart("weighted sum", () => matmul(dropped(pattern), g, { transposeA: true }));
+    return [dq, dk, dv, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
   },
-  onnx(e, inputs, { inputs: [{ dtype }], attributes }) {
+  onnx(e, inputs, { inputs: [{ dtype, shape }], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
-    const scores = lowerProduct(e, q, k, dtype, { transposeA: false, transposeB: true, scale: attributes.scale });
+    const rank = shape.length;
+    const scores = lowerProduct(e, [q, rank], [k, rank], dtype, { transposeA: false, transposeB: true, scale: attributes.scale });
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
     const kept = noise === undefined ? pattern : lowerDropout(e, pattern, noise, dtype, attributes.threshold);
     return [e.node("MatMul", [kept, v]), pattern];
   },
   cost: (inputs, [mixed, pattern], attributes) => {
     const { q, k, v, bias, noise } = named(inputs, attributes);
-    const drop = noise ? dropoutCost(pattern, noise) : { flops: Dim.of(0), bytes: Dim.of(0) };
-    return {
-      flops: size(pattern)
-        .times(2)
-        .times(q.shape[q.shape.length - 1].plus(v.shape[v.shape.length - 1]))
-        .plus(size(pattern).times(bias ? 6 : 5))
-        .plus(drop.flops),
-      // Scores are written, softmax reads and writes, the mix reads; adding a bias reads and writes once more.
-      bytes: [q, k, v, bias, mixed].reduce(
-        (total, x) => (x ? total.plus(byteSize(x)) : total),
-        byteSize(pattern)
-          .times(bias ? 6 : 4)
-          .plus(drop.bytes),
-      ),
-    };
+    const softmax = bias // which reads and writes; adding a bias reads and writes once more
+      ? { flops: size(pattern).times(6), bytes: byteSize(pattern).times(4).plus(byteSize(bias)) }
+      : { flops: size(pattern).times(5), bytes: byteSize(pattern).times(2) };
+    return [
+      { part: "scores", ...productCost(pattern, lastDim(q)), bytes: bytesOf(q, k, pattern) },
+      { part: "softmax", ...softmax },
+      ...(noise ? [{ part: "dropout", ...dropoutCost(pattern, noise) } as const] : []),
+      { part: "weighted sum", ...productCost(mixed, lastDim(pattern)), bytes: bytesOf(pattern, v, mixed) },
+    ];
   },
   examples: (f) => [
     {
@@ -112,6 +112,8 @@ const attendOp = defineOp<AttendAttributes>("attend", {
   ],
 });
 
+export const isAttend = attendOp.is;
+
 export interface AttendOptions {
   readonly scale: number;
   /** Added to the scores (masks, distances); it broadcasts. */
@@ -127,7 +129,7 @@ export interface AttendOptions {
 export function attend(q: Tensor, k: Tensor, v: Tensor, { scale, bias, dropout }: AttendOptions): { mixed: Tensor; pattern: Tensor } {
   const threshold = dropThreshold(dropout?.rate ?? 0);
   const inputs = [q, k, v, ...(bias ? [bias] : []), ...(dropout && threshold > 0 ? [dropout.noise] : [])];
-  const [mixed, pattern] = attendOp.apply(inputs, { scale, threshold });
+  const [mixed, pattern] = inPart("softmax", () => attendOp.apply(inputs, { scale, threshold }));
   return { mixed, pattern };
 }
 
@@ -146,7 +148,9 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
   onnx(e, [q, oldK, oldV, k, v, bias], { inputs: [{ dtype }, { shape: past }, , { shape: own }], attributes: { scale } }) {
     // One query is the usual case, and ONNX Runtime has a product of its own for one row, but only without a scale.
     const scaled = scale === 1 ? q : e.node("Mul", [q, e.scalar(dtype, scale)]);
-    const scoresOf = (keys: Value) => lowerProduct(e, scaled, keys, dtype, { transposeA: false, transposeB: true, scale: 1 });
+    const rank = past.length;
+    const scoresOf = (keys: Value) =>
+      lowerProduct(e, [scaled, rank], [keys, rank], dtype, { transposeA: false, transposeB: true, scale: 1 });
     const scores = e.node("Concat", [scoresOf(oldK), scoresOf(k)], { axis: -1 });
     const pattern = e.node("Softmax", [e.node("Add", [scores, bias])], { axis: -1 });
     const sizes = e.dims([past[past.length - 2], own[own.length - 2]]);
@@ -154,19 +158,17 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
     return e.node("Add", [e.node("MatMul", [before, oldV]), e.node("MatMul", [now, v])]);
   },
   cost: (inputs, [y]) => {
-    const [q, past, , own, v] = inputs;
-    const keys = past.shape[past.shape.length - 2].plus(own.shape[own.shape.length - 2]);
-    const pattern = product(y.shape.slice(0, -1)).times(keys);
-    const [from, to] = [q, v].map(({ shape }) => shape[shape.length - 1]);
-    // Scores are written, joined, given a bias, turned into a pattern, split and read again; both products read the queries and write a mix.
-    const passes = pattern
-      .times(10 * bytesPerElement(y.dtype))
-      .plus(byteSize(q))
-      .plus(byteSize(y).times(5));
-    return {
-      flops: pattern.times(2).times(from.plus(to)).plus(pattern.times(6)),
-      bytes: inputs.reduce((total, x) => total.plus(byteSize(x)), passes),
-    };
+    const [q, oldK, oldV, k, v, bias] = inputs;
+    const seen = [oldK, k].map(({ shape }) => shape[shape.length - 2]);
+    const pattern = tensorType(y.dtype, [...y.shape.slice(0, -1), total(seen)]);
+    // Scores are joined, given a bias, turned into a pattern and split. With that counts what two halves, past and new, take more than one
+    // whole: the queries are read again, and there are two mixes, which are added.
+    const passes = byteSize(pattern).times(8).plus(byteSize(q)).plus(byteSize(y).times(4));
+    return [
+      { part: "scores", ...productCost(pattern, lastDim(q)), bytes: bytesOf(q, oldK, k, pattern) },
+      { part: "softmax", flops: size(pattern).times(6), bytes: byteSize(bias).plus(passes) },
+      { part: "weighted sum", ...productCost(y, lastDim(pattern)), bytes: bytesOf(pattern, oldV, v, y) },
+    ];
   },
   examples: (f) => [
     {
@@ -194,4 +196,4 @@ export const attendPast = (
   past: { readonly k: Tensor; readonly v: Tensor },
   own: { readonly k: Tensor; readonly v: Tensor },
   { scale, bias }: { scale: number; bias: Tensor },
-): Tensor => attendPastOp.one([q, past.k, past.v, own.k, own.v, bias], { scale });
+): Tensor => inPart("softmax", () => attendPastOp.one([q, past.k, past.v, own.k, own.v, bias], { scale }));

@@ -1,7 +1,9 @@
 import type { DType } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
+import type { Dim } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
+import { inPart } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, sameShape, showShape, size, type TensorType } from "../graph/type.ts";
 import { bytes, real } from "./example.ts";
@@ -27,12 +29,14 @@ export function lowerDropout(e: Emitter, x: Value, noise: Value, dtype: DType, t
 }
 
 /** A pass for each of the four. */
-export const dropoutCost = (x: TensorType, noise: TensorType) => ({
+export const dropoutCost = (x: TensorType, noise: TensorType): { flops: Dim; bytes: Dim } => ({
   flops: size(x).times(3),
   bytes: byteSize(x).times(6).plus(byteSize(noise).times(3)),
 });
 
-export const dropoutOf = (x: Tensor, noise: Tensor, threshold: number): Tensor => dropoutOp.one([x, noise], { threshold });
+/** Wherever something is dropped, it counts as dropout. */
+export const dropoutOf = (x: Tensor, noise: Tensor, threshold: number): Tensor =>
+  inPart("dropout", () => dropoutOp.one([x, noise], { threshold }));
 
 /** Of 256 bytes, so many are dropped. */
 export function dropThreshold(rate: number): number {

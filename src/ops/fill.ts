@@ -12,12 +12,14 @@ const fillOp = defineOp<{ dtype: DType; shape: readonly Dim[]; value: number }>(
   examples: (f) => [{ inputs: [], attributes: { dtype: f, shape: [Dim.of(2), Dim.of(3)], value: 0.5 } }],
 });
 
+export const isFill = fillOp.is;
+
 /** One number, everywhere in a shape. */
 export const fill = (dtype: DType, shape: readonly Dim[], value: number): Tensor => fillOp.one([], { dtype, shape, value });
 
 /** The number that a tensor holds everywhere, where the graph shows that it does. */
 export function fillValue(x: Tensor): number | undefined {
-  return x.node.op.name === "fill" ? (x.node.attributes as { value: number }).value : scalarValue(x);
+  return isFill(x) ? x.node.attributes.value : scalarValue(x);
 }
 
 export const zerosLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 0);

@@ -26,6 +26,8 @@ const embeddingOp = defineOp<Record<string, never>>("embedding", {
   ],
 });
 
+export const isEmbedding = embeddingOp.is;
+
 /** The rows of a table [vocab, width] at the ids, which must be from 0 to vocab − 1: a negative one would count from the end. */
 export const embedding = (table: Tensor, indices: Tensor): Tensor => embeddingOp.one([table, indices], {});
 

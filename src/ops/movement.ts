@@ -1,6 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { Dim, type DimLike, sum } from "../graph/dim.ts";
-import { defineOp } from "../graph/op.ts";
+import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type AxisRef, axisIndex, byteSize, sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { real } from "./example.ts";
@@ -11,7 +11,7 @@ import { fill, fillValue, zerosLike } from "./fill.ts";
 const move = { cost: () => ({ flops: 0 }) };
 const view = { cost: () => ({ flops: 0, bytes: 0 }) };
 
-const reshapeOp = defineOp<{ shape: readonly Dim[] }>("reshape", {
+const reshapeOp: Op<{ shape: readonly Dim[] }> = defineOp("reshape", {
   type([x], { shape }) {
     const y = tensorType(x.dtype, shape);
     if (!size(x).equals(size(y))) {
@@ -23,8 +23,7 @@ const reshapeOp = defineOp<{ shape: readonly Dim[] }>("reshape", {
   simplify([x], { shape }) {
     const value = fillValue(x);
     if (value !== undefined) return fill(x.dtype, shape, value);
-    if (x.node.op.name === "reshape") return reshape(x.node.inputs[0], shape);
-    return undefined;
+    return isView(x) ? reshape(x.node.inputs[0], shape) : undefined;
   },
   onnx: (e, [value], { inputs: [x], outputs: [y] }) => e.reshape(value, x.shape, y.shape),
   ...view,
@@ -34,6 +33,9 @@ const reshapeOp = defineOp<{ shape: readonly Dim[] }>("reshape", {
     { inputs: [real(f, "a", 6)], attributes: { shape: [Dim.of(3), Dim.of("a"), Dim.of(2)] } },
   ],
 });
+
+/** A tensor whose numbers are its input's, where they are. */
+export const isView = reshapeOp.is;
 
 /** The same numbers in another shape. One axis may be -1: what is left. */
 export function reshape(x: Tensor, shape: readonly DimLike[]): Tensor {
@@ -54,7 +56,7 @@ function quotient(whole: Dim, part: Dim, x: Tensor, shape: readonly DimLike[]): 
   throw new GraphError(`reshape cannot tell what -1 stands for in [${shape.join(", ")}] for ${x}; give every axis`);
 }
 
-const transposeOp = defineOp<{ order: readonly number[] }>("transpose", {
+const transposeOp: Op<{ order: readonly number[] }> = defineOp("transpose", {
   type([x], { order }) {
     if (order.length !== x.shape.length || [...order].sort((a, b) => a - b).some((axis, i) => axis !== i)) {
       throw new GraphError(`the order [${order.join(", ")}] must name each of the ${x.shape.length} axes once`);
@@ -70,10 +72,10 @@ const transposeOp = defineOp<{ order: readonly number[] }>("transpose", {
   },
   simplify([x], { order }) {
     if (order.every((axis, i) => axis === i)) return x;
-    const { op, inputs, attributes } = x.node;
-    if (op.name !== "transpose") return undefined;
-    const both = order.map((axis) => (attributes.order as readonly number[])[axis]);
-    return both.every((axis, i) => axis === i) ? inputs[0] : transpose(inputs[0], both);
+    if (!transposeOp.is(x)) return undefined;
+    const [before] = x.node.inputs;
+    const both = order.map((axis) => x.node.attributes.order[axis]);
+    return both.every((axis, i) => axis === i) ? before : transpose(before, both);
   },
   onnx: (e, [x], { attributes: { order } }) => e.node("Transpose", [x], { perm: order }),
   ...move,
@@ -143,7 +145,7 @@ const concatOp = defineOp<{ axis: number }>("concat", {
   simplify(inputs, { axis }) {
     if (inputs.length === 1) return inputs[0];
     const { node } = inputs[0]; // all parts of a split, in order, are what was split
-    const whole = node.op.name === "split" && node.attributes.axis === axis && node.outputs.length === inputs.length;
+    const whole = splitOp.is(node) && node.attributes.axis === axis && node.outputs.length === inputs.length;
     return whole && inputs.every((x, i) => x === node.outputs[i]) ? node.inputs[0] : undefined;
   },
   onnx: (e, inputs, { attributes: { axis } }) => e.node("Concat", inputs, { axis }),

@@ -1,5 +1,5 @@
 import { GraphError } from "../base/errors.ts";
-import { Dim, known } from "../graph/dim.ts";
+import { Dim } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { type Backward, defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -38,7 +38,7 @@ function checkAffine([x, ...affine]: readonly TensorType[]): void {
 /** ONNX wants a scale; without one of our own it is ones. */
 function scaleOrOnes(e: Emitter, scale: Value | undefined, x: TensorType): Value {
   if (scale !== undefined) return scale;
-  const ones = new Array(known(width(x), "normalising without a scale")).fill(1);
+  const ones = new Array(width(x).knownFor("normalising without a scale")).fill(1);
   return e.constant(x.dtype, [ones.length], x.dtype === "float64" ? Float64Array.from(ones) : Float32Array.from(ones));
 }
 

@@ -1,17 +1,17 @@
 import { type DType, emptyArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
-import { Dim, product } from "../graph/dim.ts";
+import { Dim, product, sum } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
-import { scalarValue } from "../graph/leaves.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { mul, sameDType, wantFloat } from "./arithmetic.ts";
+import { mul, sameDType, timesNumber, wantFloat } from "./arithmetic.ts";
 import { real } from "./example.ts";
 import { reshape, split } from "./movement.ts";
 import { expand, sumTo } from "./sum.ts";
 
-// Everything that multiplies matrices. ONNX Runtime transposes operands and scales results inside the product at no cost.
+// Everything that multiplies matrices. ONNX Runtime transposes operands and scales results inside the product at no cost, so these are
+// options of our products; elsewhere they are steps of their own.
 
 export interface MatmulOptions {
   readonly transposeA?: boolean;
@@ -61,7 +61,8 @@ const matmulOp: Op<Matmul> = defineOp("matmul", {
     const { k } = sides(inputs, attributes);
     const zero = e.scalar(y.dtype, 0);
     if (k.value === 0) return e.node("Expand", [zero, e.dims(y.shape)]);
-    const product = lowerProduct(e, a, b, y.dtype, attributes);
+    const [rankA, rankB] = inputs.map(({ shape }) => shape.length);
+    const product = lowerProduct(e, [a, rankA], [b, rankB], y.dtype, attributes);
     if (k.value !== undefined || y.shape.length === 2) return product;
     // When the contraction is empty (an empty cache), ONNX Runtime leaves all but the first matrix of a batch unwritten, and
     // does not broadcast the batch.
@@ -69,7 +70,7 @@ const matmulOp: Op<Matmul> = defineOp("matmul", {
     const zeros = sameShape(batchA, batchB) ? zero : e.node("Expand", [zero, e.dims(y.shape)]);
     return e.node("Where", [e.node("Greater", [e.dims([k]), e.integers([0])]), product, zeros]);
   },
-  cost: (inputs, [y], attributes) => ({ flops: size(y).times(sides(inputs, attributes).k).times(2) }),
+  cost: (inputs, [y], attributes) => productCost(y, sides(inputs, attributes).k),
   examples: (f) => [
     { inputs: [real(f, "m", "k"), real(f, "k", "n")], attributes: { transposeA: false, transposeB: false, scale: 1 } },
     { inputs: [real(f, "a", "k", "m"), real(f, "a", "n", "k")], attributes: { transposeA: true, transposeB: true, scale: 0.5 } },
@@ -83,22 +84,27 @@ const matmulOp: Op<Matmul> = defineOp("matmul", {
   ],
 });
 
-/** Operands without a number that multiplies them, and that number. */
-function withoutScale(inputs: readonly Tensor[]): { inputs: Tensor[]; factor: number } | undefined {
-  let factor = 1;
-  const bare = inputs.map((x) => {
-    if (x.node.op.name !== "mul") return x;
-    const [a, b] = x.node.inputs;
-    const [left, right] = [scalarValue(a), scalarValue(b)];
-    if (left === undefined && right === undefined) return x;
-    factor *= (left ?? right) as number;
-    return left === undefined ? a : b;
-  });
-  return bare.some((x, i) => x !== inputs[i]) ? { inputs: bare, factor } : undefined;
+/** 2mnk: each number of the result is a sum of so many products. */
+export function productCost(y: TensorType, contraction: Dim): { flops: Dim; products: Dim } {
+  const flops = size(y).times(contraction).times(2);
+  return { flops, products: flops };
 }
 
+/** Operands without a number that multiplies them, and that number. */
+function withoutScale(inputs: readonly Tensor[]): { inputs: Tensor[]; factor: number } | undefined {
+  const found = inputs.map(timesNumber);
+  if (found.every((one) => one === undefined)) return undefined;
+  return { inputs: inputs.map((x, i) => found[i]?.of ?? x), factor: found.reduce((factor, one) => factor * (one?.factor ?? 1), 1) };
+}
+
+/** An operand and how many axes it has. */
+type Side = readonly [value: Value, rank: number];
+
+export const lowerProduct = (e: Emitter, a: Side, b: Side, dtype: DType, options: Matmul): Value =>
+  e.target.can("fused-products") ? fusedProduct(e, a[0], b[0], dtype, options) : plainProduct(e, a, b, dtype, options);
+
 /** One product of ONNX Runtime: transposed and scaled on the way. Its scale is a float32; others are multiplied afterwards. */
-export function lowerProduct(e: Emitter, a: Value, b: Value, dtype: DType, { transposeA, transposeB, scale }: Matmul): Value {
+function fusedProduct(e: Emitter, a: Value, b: Value, dtype: DType, { transposeA, transposeB, scale }: Matmul): Value {
   const exact = dtype === "float32" || Math.fround(scale) === scale;
   const alpha = exact ? Math.fround(scale) : 1;
   const attributes = { transA: Number(transposeA), transB: Number(transposeB), alpha: { float: alpha } };
@@ -106,6 +112,16 @@ export function lowerProduct(e: Emitter, a: Value, b: Value, dtype: DType, { tra
   const product = plain ? e.node("MatMul", [a, b]) : e.node("FusedMatMul", [a, b], attributes, { domain: "com.microsoft" });
   return exact ? product : e.node("Mul", [product, e.scalar(dtype, scale)]);
 }
+
+/** The same in ONNX's own operators: transposed before, scaled after. */
+function plainProduct(e: Emitter, a: Side, b: Side, dtype: DType, { transposeA, transposeB, scale }: Matmul): Value {
+  const turned = ([x, rank]: Side, transposed: boolean) => (transposed ? e.node("Transpose", [x], { perm: swapped(rank) }) : x);
+  const product = e.node("MatMul", [turned(a, transposeA), turned(b, transposeB)]);
+  return scale === 1 ? product : e.node("Mul", [product, e.scalar(dtype, scale)]);
+}
+
+/** Axes with the last two in each other's place. */
+const swapped = (rank: number): number[] => [...Array.from({ length: rank - 2 }, (_, axis) => axis), rank - 1, rank - 2];
 
 /** The product of the last two axes; the axes before them are a batch and broadcast. */
 export function matmul(a: Tensor, b: Tensor, { transposeA = false, transposeB = false, scale = 1 }: MatmulOptions = {}): Tensor {
@@ -160,19 +176,16 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     // All axes but the last are rows of one product. A bias inside Gemm is copied by a single thread first, so it is added after.
     const rank1 = type.shape.length === 1;
     const rows = rank1 ? e.reshape(x, type.shape, [Dim.of(1), ...type.shape]) : x;
-    const z = lowerProduct(e, rows, weight, y.dtype, product);
+    const z = lowerProduct(e, [rows, Math.max(2, type.shape.length)], [weight, 2], y.dtype, product);
     const shaped = rank1 ? e.reshape(z, [Dim.of(1), ...y.shape], y.shape) : z;
     return bias === undefined ? shaped : e.node("Add", [shaped, bias]);
   },
-  cost: ([x, weight, bias], [y]) => ({
-    flops: size(y)
-      .times(lastDim(x))
-      .times(2)
-      .plus(bias ? size(y) : 0),
-    bytes: byteSize(x)
-      .plus(byteSize(weight))
-      .plus(bias ? byteSize(bias).plus(byteSize(y).times(3)) : byteSize(y)), // adding the bias is a pass of its own
-  }),
+  cost([x, weight, bias], [y]) {
+    const product = productCost(y, lastDim(x));
+    if (!bias) return product;
+    const passes = byteSize(y).times(3); // adding the bias is a pass of its own
+    return { ...product, flops: product.flops.plus(size(y)), bytes: sum([x, weight, bias].map(byteSize)).plus(passes) };
+  },
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "k", "n"), real(f, "n")], attributes: { transposed: false, scale: 1 } },
     { inputs: [real(f, "a", "k"), real(f, "n", "k"), real(f, "n")], attributes: { transposed: true, scale: 1 } },
@@ -180,6 +193,8 @@ const linearOp: Op<{ transposed: boolean; scale: number }> = defineOp("linear", 
     { inputs: [real(f, "k"), real(f, "k", "n"), real(f, "n")], attributes: { transposed: false, scale: 1 } },
   ],
 });
+
+export const isLinear = linearOp.is;
 
 /** x W + b over the last axis. A `transposed` weight is stored [out, in], as a tied output layer's is. */
 export function linear(x: Tensor, weight: Tensor, bias?: Tensor, { transposed = false }: { transposed?: boolean } = {}): Tensor {
@@ -206,9 +221,9 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
     // A product that reads its left side transposed is a little slower than a plain one; a narrow side is cheap to turn first.
     const narrow = (shape[0].value ?? 0) < (shape[1].value ?? 0);
     const left = narrow ? e.node("Transpose", [rows], { perm: [1, 0] }) : rows;
-    return lowerProduct(e, left, others, dtype, { transposeA: !narrow, transposeB: false, scale });
+    return lowerProduct(e, [left, 2], [others, 2], dtype, { transposeA: !narrow, transposeB: false, scale });
   },
-  cost: ([x], [y]) => ({ flops: size(y).times(rowCount(x)).times(2) }),
+  cost: ([x], [y]) => productCost(y, rowCount(x)),
   examples: (f) => [
     { inputs: [real(f, "a", "b", "k"), real(f, "a", "b", "n")], attributes: { scale: 1 } },
     { inputs: [real(f, "a", "k"), real(f, "a", "n")], attributes: { scale: 0.5 } },
@@ -232,7 +247,7 @@ const sumRowsOp: Op<{ scale: number }> = defineOp("sumRows", {
       rows.value === undefined
         ? e.node("Expand", [e.scalar(type.dtype, 1), e.dims([Dim.of(1), rows])])
         : e.constant(type.dtype, [1, rows.value], emptyArray(type.dtype, rows.value).fill(1 as never));
-    return lowerProduct(e, ones, asRows(e, x, type), y.dtype, { transposeA: false, transposeB: false, scale });
+    return lowerProduct(e, [ones, 2], [asRows(e, x, type), 2], y.dtype, { transposeA: false, transposeB: false, scale });
   },
   cost: ([x]) => ({ flops: size(x) }),
   examples: (f) => [

@@ -1,4 +1,4 @@
-import { GraphError } from "../base/errors.ts";
+import { EngineError, GraphError } from "../base/errors.ts";
 import { Dim } from "../graph/dim.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -24,8 +24,12 @@ const quantisedLinearOp = defineOp<{ bits: number; from: number }>("quantisedLin
     return tensorType(x.dtype, [...x.shape.slice(0, -1), to]);
   },
   onnx(e, [x, packed, scales], { inputs: [, { shape }], attributes: { bits, from } }) {
+    if (!e.target.can("few-bit-products"))
+      throw new EngineError(
+        `${e.target.name} has no products with weights of ${bits} bits (MatMulNBits); use the weights as they were trained, f32`,
+      );
     // accuracy_level 4 rounds the activations to 8 bits as well: without it, a product of whole numbers becomes one of floats, and slow.
-    const attributes = { K: from, N: shape[0].value as number, bits, block_size: blockSize, accuracy_level: 4 };
+    const attributes = { K: from, N: shape[0].known, bits, block_size: blockSize, accuracy_level: 4 };
     return e.node("MatMulNBits", [x, packed, scales], attributes, { domain: "com.microsoft" });
   },
   cost: (_, [y], { from }) => ({ flops: size(y).times(2 * from) }),

@@ -1,6 +1,7 @@
 import { elementCount } from "../base/arrays.ts";
 import { RunError } from "../base/errors.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
+import { isParameter } from "../graph/leaves.ts";
 import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import type { TrainingConfig } from "./config.ts";
@@ -35,7 +36,7 @@ export function refuseTooBig(
 function activationBytes(config: ModelConfig, batch: number): number {
   const { context } = config;
   const bind = { batch, time: context, ...("source" in modelLoss(config).inputs ? { sourceTime: context } : {}) };
-  const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter(({ op }) => op.name !== "parameter");
+  const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter((node) => !isParameter(node));
   return nodes.flatMap(({ outputs }) => outputs).reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
 }
 

@@ -5,7 +5,7 @@ import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Output
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { TensorType } from "../graph/type.ts";
-import { emitOnnx, type WeightSource } from "../onnx/emit.ts";
+import { type EmitOptions, emitOnnx, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import type { Device } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
@@ -143,13 +143,16 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     const { device, folder, profile, denormals, gradientOf } = this.#options;
     const { threads, providers } = device;
     const differentiates = gradientOf !== undefined;
-    const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates });
+    const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates && this.#engine.can("outputs-in-place") });
     return new Program(graph, await this.#engine.createSession(model, { threads, providers, folder, profile, denormals }), differentiates);
   }
 
-  #emitOptions(): { weights?: (name: string) => WeightSource } {
+  #emitOptions(): EmitOptions {
     const { weights } = this.#options;
-    return { weights: typeof weights === "object" ? (name) => ({ kind: "inline", data: weights.view(name).data }) : weights };
+    return {
+      target: this.#engine,
+      weights: typeof weights === "object" ? (name) => ({ kind: "inline", data: weights.view(name).data }) : weights,
+    };
   }
 }
 

@@ -20,7 +20,7 @@ export function bindFeeds(types: ReadonlyMap<string, TensorType>, feeds: Arrays,
   const source: Record<string, string> = Object.create(null);
   for (const { symbol, input, axis, rest, factor } of solveSymbols(types)) {
     if (sizes[symbol] !== undefined) continue;
-    sizes[symbol] = Math.floor((feeds[input].shape[axis] - (rest.bind(sizes).value as number)) / factor);
+    sizes[symbol] = Math.floor((feeds[input].shape[axis] - rest.bind(sizes).known) / factor);
     source[symbol] = input;
     if (sizes[symbol] < 0) {
       const found = `${feeds[input].shape[axis]} for ${types.get(input)?.shape[axis]}`;

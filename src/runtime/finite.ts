@@ -1,9 +1,11 @@
 import { type HostArray, isFloat } from "../base/arrays.ts";
 import { NonFiniteError } from "../base/errors.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
+import { isConstant } from "../graph/leaves.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { showType } from "../graph/type.ts";
 import { type EmitOptions, emitOnnx, outputName } from "../onnx/emit.ts";
+import { isFill } from "../ops/fill.ts";
 import type { Arrays, Engine, SessionOptions } from "./session.ts";
 
 /** The position of the first NaN or infinity, or -1. */
@@ -39,7 +41,7 @@ export async function whereNonFinite(
   for (const [name, x] of Object.entries(feeds)) {
     if (firstNonFinite(x) >= 0) return `in what was fed as "${name}"`;
   }
-  const computed = graphNodes(graph).filter(({ op }) => op.name !== "constant" && op.name !== "fill"); // a mask may hold −∞ on purpose
+  const computed = graphNodes(graph).filter((node) => !isConstant(node) && !isFill(node)); // a mask may hold −∞ on purpose
   const tensors = computed.flatMap((node) => node.outputs.filter((y) => isFloat(y.dtype)));
   const outputs = new Map(tensors.map((x, i): [string, Tensor] => [`${i}`, x]));
   const session = await engine.createSession(emitOnnx({ ...graph, outputs }, emit), { folder });

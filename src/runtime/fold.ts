@@ -1,7 +1,7 @@
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import { Dim } from "../graph/dim.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { constant } from "../graph/leaves.ts";
+import { constant, isConstant, isInput, isParameter } from "../graph/leaves.ts";
 import type { Attribute } from "../graph/op.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { byteSize, concreteShape } from "../graph/type.ts";
@@ -20,13 +20,13 @@ export async function foldConstants(graph: Graph, engine: Engine, { denormals }:
   const wanted = new Set<Tensor>(); // what the rest of the graph reads of the constant part
   for (const node of graphNodes(graph)) {
     if (isFixed(node, fixed)) fixed.add(node);
-    else for (const x of node.inputs) if (fixed.has(x.node) && x.node.op.name !== "constant") wanted.add(x);
+    else for (const x of node.inputs) if (fixed.has(x.node) && !isConstant(x)) wanted.add(x);
   }
   if (wanted.size === 0) return graph;
   const outputs = new Map([...wanted].map((x, i) => [`${i}`, x]));
   const results = new Map<Tensor, Tensor>();
   const part: Graph = { inputs: new Map(), parameters: new Map(), noise: new Map(), outputs };
-  const session = await engine.createSession(emitOnnx(part), { threads: 1, denormals });
+  const session = await engine.createSession(emitOnnx(part, { target: engine }), { threads: 1, denormals });
   try {
     const values = await session.run({}, [...outputs.keys()].map(outputName));
     for (const [name, x] of outputs) results.set(x, constant(values[outputName(name)]));
@@ -41,8 +41,8 @@ export async function foldConstants(graph: Graph, engine: Engine, { denormals }:
 
 /** Whether a node's value is known before anything is fed: no input, no open size, and not too large. */
 function isFixed(node: Node, fixed: ReadonlySet<Node>): boolean {
-  if (node.op.name === "input" || node.op.name === "parameter" || hasOpenSize(node.attributes)) return false;
-  const small = (y: Tensor) => concreteShape(y.type) && (byteSize(y.type).value as number) <= largest;
+  if (isInput(node) || isParameter(node) || hasOpenSize(node.attributes)) return false;
+  const small = (y: Tensor) => concreteShape(y.type) && byteSize(y.type).known <= largest;
   return node.inputs.every((x) => fixed.has(x.node)) && node.outputs.every(small);
 }
 

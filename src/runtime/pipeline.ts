@@ -6,6 +6,7 @@ import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "
 import { prefixes } from "../graph/names.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { flattenRows } from "../ops/flatten.ts";
+import { isView } from "../ops/movement.ts";
 import { foldConstants } from "./fold.ts";
 import type { Engine, SessionOptions } from "./session.ts";
 
@@ -50,5 +51,5 @@ function withGradients(graph: Graph, { gradientOf, unused }: PipelineOptions): G
 
 /** A gradient goes to a flat buffer, so its shape does not matter and a reshape at its end is left out. */
 function withoutViews(x: Tensor): Tensor {
-  return x.node.op.name === "reshape" ? withoutViews(x.node.inputs[0]) : x;
+  return isView(x) ? withoutViews(x.node.inputs[0]) : x;
 }

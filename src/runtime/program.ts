@@ -67,7 +67,7 @@ export class Program {
   /** Open sizes that a node cannot take, such as a position past the end of a learned table. */
   checkLimits(sizes: Sizes): void {
     for (const { scope, op, size: dim, atMost } of this.#limits) {
-      const [found, most] = [dim.bind(sizes).value as number, atMost.bind(sizes).value as number];
+      const [found, most] = [dim.bind(sizes).known, atMost.bind(sizes).known];
       if (found > most)
         throw new FeedError(
           `${scope ? `at ${scope}: ` : ""}${op} reaches to ${dim.expression} = ${found}, but there are only ${atMost.value === undefined ? `${atMost.expression} = ${most}` : most}`,
@@ -157,7 +157,7 @@ export class Program {
       );
     const drawn: Record<string, HostArray> = {};
     for (const [name, tensor] of this.graph.noise) {
-      const shape = tensor.shape.map((dim) => dim.bind(sizes).value as number);
+      const shape = tensor.shape.map((dim) => dim.bind(sizes).known);
       drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(new Uint8Array(elementCount(shape))) };
     }
     return drawn;

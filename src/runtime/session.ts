@@ -1,4 +1,5 @@
 import type { HostArray } from "../base/arrays.ts";
+import type { Target } from "../graph/target.ts";
 
 export interface SessionOptions {
   /** As in `Device`. */
@@ -26,8 +27,7 @@ export interface Session {
   release(): Promise<void>;
 }
 
-/** What computes: ONNX Runtime in Node, or in a web page. */
-export interface Engine {
-  readonly name: string;
+/** What computes: ONNX Runtime in Node, or in a web page. Models are written for what it can do. */
+export interface Engine extends Target {
   createSession(model: Uint8Array, options?: SessionOptions): Promise<Session>;
 }

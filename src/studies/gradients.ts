@@ -7,6 +7,7 @@ import { type Tensor, topological } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import { compile } from "../node/device.ts";
+import { isEmbedding } from "../ops/lookup.ts";
 
 // How far back a language model's loss reaches: ‖∂ loss at the last position / ∂ the embedding k positions before‖, by k.
 
@@ -34,7 +35,7 @@ const reaching = (model: ModelConfig) =>
 
 /** The tensor that looks the ids up: [batch, time, width]. */
 function embeddedIn(loss: Tensor, ids: Tensor): Tensor {
-  const found = topological([loss]).find(({ op, inputs }) => op.name === "embedding" && inputs[1] === ids);
+  const found = topological([loss]).find((node) => isEmbedding(node) && node.inputs[1] === ids);
   if (!found) throw new GraphError("this model does not look its tokens up in a table, so there is no embedding to differentiate by");
   return found.outputs[0];
 }

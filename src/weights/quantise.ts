@@ -3,8 +3,10 @@ import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import type { Graph } from "../graph/graph.ts";
 import { constant, isParameter, leafName } from "../graph/leaves.ts";
+import { atPlace } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
+import { isLinear } from "../ops/products.ts";
 import { type Bits, blockSize, quantisedLinear } from "../ops/quantised.ts";
 
 /** A matrix [out, in] in few bits. */
@@ -88,15 +90,16 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
   const rounded = new Set<string>();
   const result = rewrite(graph, (node, inputs) => {
     const [x, weight, bias] = inputs;
-    const { transposed, scale } = node.attributes as { transposed?: boolean; scale?: number };
     // Stored [out, in] as every dense layer and every tied output is.
-    if (node.op.name !== "linear" || !transposed || !isParameter(weight)) return copyNode(node, inputs);
-    const [out, from] = weight.shape.map((dim) => dim.value as number);
+    if (!isLinear(node) || !node.attributes.transposed || !isParameter(weight)) return copyNode(node, inputs);
+    const [out, from] = weight.shape.map((dim) => dim.known);
     if (from < fewest) return copyNode(node, inputs);
     rounded.add(leafName(weight));
-    const { packed, scales } = roundedTo(leafName(weight), [out, from], scale ?? 1);
-    const y = quantisedLinear(x, packed, scales, { bits, from });
-    return [bias ? add(y, bias) : y];
+    const { packed, scales } = roundedTo(leafName(weight), [out, from], node.attributes.scale);
+    return atPlace(node, () => {
+      const y = quantisedLinear(x, packed, scales, { bits, from });
+      return [bias ? add(y, bias) : y];
+    });
   });
   for (const name of graph.parameters.keys()) if (!rounded.has(name)) refuseNonFinite(name, weightsOf(name));
   return result;

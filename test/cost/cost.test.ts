@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { ModelCost } from "../../src/cost/cost.ts";
 import { productFormulas } from "../../src/cost/formulas.ts";
-import type { Part } from "../../src/cost/parts.ts";
 import { type PhaseName, phaseNames } from "../../src/cost/phases.ts";
+import type { Part } from "../../src/graph/place.ts";
 import { cost } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 

@@ -33,7 +33,7 @@ function damage({ layout, data }: ParameterBuffer, { width }: ModelConfig, token
   data.fill(Number.NaN, offset + token * width, offset + (token + 1) * width);
 }
 
-function speaking(given: ModelInput, engine?: Engine) {
+function speaking(given: ModelInput, engine: Engine = nodeEngine) {
   const model = modelConfig(given);
   const weights = clearWeights(model);
   damage(weights, model, broken);
@@ -47,7 +47,7 @@ function speaking(given: ModelInput, engine?: Engine) {
     chance: chance(seed).fork("sampling"),
     ...more,
   });
-  return { reads, request, speaker: speakerOf(model, { weights, threads: 1, engine }) };
+  return { reads, request, speaker: speakerOf(model, { weights, device: { engine, threads: 1 } }) };
 }
 
 /** What requests are told, each by itself. New ones come when their step does. */

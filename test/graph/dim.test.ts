@@ -1,12 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { GraphError } from "../../src/base/errors.ts";
 import { Dim } from "../../src/graph/dim.ts";
+import { buildGraph, tensorFunction } from "../../src/graph/graph.ts";
+import { float32 } from "../../src/graph/type.ts";
+import { feedforward } from "../../src/layers/feedforward.ts";
 
 const dim = fc
   .oneof(fc.integer({ min: 0, max: 9 }), fc.constantFrom("batch", "time", "past+time", "2*width", "batch*time"))
   .map((x) => Dim.of(x));
 const sizes = { batch: 3, time: 5, past: 7, width: 2 };
-const value = (d: Dim) => d.bind(sizes).value as number;
+const value = (d: Dim) => d.bind(sizes).known;
 
 describe("a dimension", () => {
   it("adds, multiplies and subtracts like the number it will be", () => {
@@ -42,6 +46,19 @@ describe("a dimension", () => {
   it("divides only without remainder", () => {
     expect(Dim.of("6*width").dividedBy(3)?.expression).toBe("2*width");
     expect(Dim.of(7).dividedBy(2)).toBeUndefined();
+  });
+
+  it("is known when nothing is left open; where it must be, an error says which is open, the place and the cure", () => {
+    expect(Dim.of("past+time").bind({ past: 3, time: 4 }).known).toBe(7);
+    expect(() => Dim.of("past+time").bind({ time: 4 }).known).toThrow(
+      new GraphError('what is built here needs a number where "past+time" was left open; bind it when compiling'),
+    );
+    const fn = tensorFunction({ x: float32([2, "width"]) }, (p, { x }) => ({
+      y: feedforward(p.at("block", 1).at("feedforward"), x, { hidden: 4, activation: "relu" }),
+    }));
+    expect(() => buildGraph(fn)).toThrow(
+      new GraphError('at block.1/feedforward: what is built here needs a number where "width" was left open; bind it when compiling'),
+    );
   });
 
   it("refuses what is not a dimension", () => {

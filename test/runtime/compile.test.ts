@@ -18,6 +18,7 @@ const total = tensorFunction({ x: float32(["n"]) }, (_, { x }) => ({ y: sum(x) }
 function counting() {
   const counts = { created: 0, released: 0 };
   const engine: Engine = {
+    ...nodeEngine,
     name: "counting",
     async createSession(model, options) {
       counts.created++;

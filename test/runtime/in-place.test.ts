@@ -69,6 +69,7 @@ it("a loss that is NaN comes back as NaN", async () => {
 it("an engine that knows nothing of it gives the same", async () => {
   const simple: Engine = {
     name: "simple",
+    can: (feature) => feature !== "outputs-in-place",
     createSession: async (model, options) => {
       const session = await nodeEngine.createSession(model, options);
       // copies instead of writing in place, as a web engine would

@@ -23,7 +23,7 @@ export function sizeVariants(example: Example<never>): { name: string; sizes: Si
   return variants;
 }
 
-export const concrete = (type: TensorType, sizes: Sizes): number[] => type.shape.map((dim) => dim.bind(sizes).value as number);
+export const concrete = (type: TensorType, sizes: Sizes): number[] => type.shape.map((dim) => dim.bind(sizes).known);
 
 export function sampleInput({ type, domain }: ExampleInput, sizes: Sizes, source: Chance): HostArray {
   const shape = concrete(type, sizes);
@@ -33,7 +33,7 @@ export function sampleInput({ type, domain }: ExampleInput, sizes: Sizes, source
 }
 
 function draw(domain: Domain, source: Chance, place: number, count: number, sizes: Sizes): number {
-  if (typeof domain === "object") return source.integer(place, Dim.of(domain.below).bind(sizes).value as number);
+  if (typeof domain === "object") return source.integer(place, Dim.of(domain.below).bind(sizes).known);
   if (domain === "real") return source.normal(place);
   if (domain === "positive") return 0.5 + 1.5 * source.uniform(place);
   if (domain === "boolean") return source.integer(place, 2);

@@ -8,8 +8,8 @@ const layout: ParameterLayout = {
   dtype: "float32",
   total: 41,
   entries: [
-    { name: "matrix", shape: [5, 7], initialiser: { kind: "zeros" }, offset: 0, length: 35 },
-    { name: "vector", shape: [6], initialiser: { kind: "zeros" }, offset: 35, length: 6 },
+    { name: "matrix", shape: [5, 7], initialiser: { kind: "zeros" }, part: "other", offset: 0, length: 35 },
+    { name: "vector", shape: [6], initialiser: { kind: "zeros" }, part: "other", offset: 35, length: 6 },
   ],
 };
 const options = { beta1: 0.9, beta2: 0.99, epsilon: 1e-8, weightDecay: 0.1, clip: 1 };
@@ -48,7 +48,9 @@ describe("AdamW", () => {
   });
 
   it("measures the norm of a long gradient to float32's precision", () => {
-    const entries = [{ name: "long", shape: [100_003], initialiser: { kind: "zeros" as const }, offset: 0, length: 100_003 }];
+    const entries = [
+      { name: "long", shape: [100_003], initialiser: { kind: "zeros" as const }, part: "other" as const, offset: 0, length: 100_003 },
+    ];
     const optimizer = new AdamW({ dtype: "float32", total: 100_003, entries });
     let sum = 0;
     for (let i = 0; i < 100_003; i++) {

@@ -10,8 +10,8 @@ const layout: ParameterLayout = {
   dtype: "float32",
   total: 5,
   entries: [
-    { name: "out/weight", shape: [2, 2], initialiser: zeros, offset: 0, length: 4 },
-    { name: "out/bias", shape: [1], initialiser: zeros, offset: 4, length: 1 },
+    { name: "out/weight", shape: [2, 2], initialiser: zeros, part: "other", offset: 0, length: 4 },
+    { name: "out/bias", shape: [1], initialiser: zeros, part: "other", offset: 4, length: 1 },
   ],
 };
 
