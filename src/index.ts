@@ -5,6 +5,8 @@ export {
   ConfigError,
   DataError,
   EngineError,
+  type ErrorCode,
+  type ErrorFacts,
   FeedError,
   FormatError,
   GraphError,
@@ -12,6 +14,7 @@ export {
   QkvError,
   RunError,
 } from "./base/errors.ts";
+export type { Sentence, Words } from "./base/sentence.ts";
 export type { Batch, Batches } from "./batches/batch.ts";
 export { type ExampleBatches, labelledLayout, pairLayout, scoringBatches, taggedLayout, trainingBatches } from "./batches/examples.ts";
 export { type Ids, idsInMemory } from "./batches/ids.ts";

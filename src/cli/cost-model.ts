@@ -7,7 +7,7 @@ import { modelFor, trainingDefaults } from "../runs/defaults.ts";
 import { openRun } from "../runs/folder.ts";
 import { usualThreads } from "../runs/memory.ts";
 import { modelWith } from "../runs/prepare.ts";
-import { modelFlags, typed, typedNames } from "./flags.ts";
+import { modelFlags, typed, typedFlags } from "./flags.ts";
 import { wholeNumber } from "./values.ts";
 
 // Which model `qkv cost` counts: that of a run, or one by the flags and defaults of `qkv train`.
@@ -44,8 +44,8 @@ const taskOf: Readonly<Record<ModelName, Task>> = {
 
 export function costModel(run: string | undefined, command: Command): CostModel {
   if (run === undefined) return modelOfFlags(typed(command, costModelFlags) as Chosen, typed(command, modelFlags));
-  const [own] = typedNames(command, [...modelFlags, ...costModelFlags]);
-  if (own !== undefined) throw new ConfigError(`a run has its own model, so --${own} has no meaning beside ${run}`);
+  const [own] = typedFlags(command, [...modelFlags, ...costModelFlags]);
+  if (own !== undefined) throw new ConfigError(`a run has its own model, so ${own} has no meaning beside ${run}`);
   const { model, training } = openRun(run).config;
   return { config: model, training };
 }

@@ -1,10 +1,11 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
 import { givenData, ownData } from "../data/held-out.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
 import { openRun, readWeights } from "../runs/folder.ts";
 import type { Precision } from "../trained/baked.ts";
+import { bareCommand } from "./commands.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
 import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
@@ -16,15 +17,7 @@ interface Options {
   readonly lengthPenalty?: number;
 }
 
-export const evalCommand = addFlags(
-  new Command("eval")
-    .description("how good a trained model is: on data of your own, or on the part of its data that was held out")
-    .argument("<run>", "the run folder")
-    .argument("[data...]", "files to evaluate on"),
-  columnFlags,
-  beamFlags,
-  engineFlags,
-).action(
+export const evalCommand = addFlags(bareCommand("eval"), columnFlags, beamFlags, engineFlags).action(
   async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty }: Options, command: Command) => {
     const begin = performance.now();
     const run = openRun(folder);

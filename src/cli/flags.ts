@@ -91,5 +91,5 @@ export const typedColumns = (command: Command): Columns =>
   Object.fromEntries(Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]));
 
 /** The flags of these that were typed, as they are written. */
-export const typedNames = (command: Command, flags: readonly Option[]): string[] =>
-  flags.filter((flag) => command.getOptionValueSource(flag.attributeName()) === "cli").map((flag) => (flag.long ?? "").replace(/^--/, ""));
+export const typedFlags = (command: Command, flags: readonly Option[]): string[] =>
+  flags.filter((flag) => command.getOptionValueSource(flag.attributeName()) === "cli").map((flag) => flag.long ?? flag.flags);

@@ -1,9 +1,9 @@
-import { Command } from "commander";
 import { openWeights } from "../disk/weight-file.ts";
 import { requireTask } from "../evaluation/task.ts";
 import { translateTexts } from "../evaluation/translate.ts";
 import { openRun } from "../runs/folder.ts";
 import type { Precision } from "../trained/baked.ts";
+import { bareCommand } from "./commands.ts";
 import { addFlags } from "./flags.ts";
 import { printEach, printJson } from "./predictions.ts";
 import { givenTexts } from "./texts.ts";
@@ -17,14 +17,9 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const translate = addFlags(
-  new Command("translate")
-    .description("the target of each source text")
-    .argument("<run>", "the run folder")
-    .argument("[text...]", "sources; without any, the lines of standard input"),
-  beamFlags,
-  engineFlags,
-).action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
+export const translate = addFlags(bareCommand("translate"), beamFlags, engineFlags);
+
+translate.action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
   const run = openRun(folder);
   requireTask(run, "translate");
   refuseLonePenalty({ beams, lengthPenalty });

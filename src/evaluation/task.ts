@@ -1,4 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
+import { call, sentence } from "../base/sentence.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import type { Task } from "../text/examples.ts";
 
@@ -13,5 +14,5 @@ const does: Readonly<Record<Task, { readonly what: string; readonly command: str
 export function requireTask({ folder, config }: OpenRun, task: Task): void {
   if (config.task === task) return;
   const { what, command } = does[config.task];
-  throw new ConfigError(`${folder}: this run ${what}; use qkv ${command} ${folder}`);
+  throw new ConfigError(sentence`${folder}: this run ${what}; use ${call(command, folder)}`, { code: "config.task" });
 }

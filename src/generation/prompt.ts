@@ -1,4 +1,5 @@
 import { ConfigError, DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { encodeSource } from "../batches/encode.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -59,7 +60,11 @@ function fitted(ids: Int32Array, model: ModelConfig, what: string, kept: "first"
   const over = ids.length - context;
   if (over <= 0 || (model.model === "rnn" && model.task === "lm")) return ids;
   const found = `the ${what} has ${ids.length.toLocaleString("en")} tokens, and the context ${context.toLocaleString("en")}`;
-  if (strict) throw new DataError(`${found}; shorten it, or leave out --strict to use its ${kept} ${context.toLocaleString("en")} tokens`);
+  if (strict)
+    throw new DataError(
+      sentence`${found}; shorten it, or leave out ${setting("strict")} to use its ${kept} ${context.toLocaleString("en")} tokens`,
+      { code: "data.too-much" },
+    );
   warn?.(`${found}: its ${kept === "last" ? "first" : "last"} ${over.toLocaleString("en")} tokens are dropped`);
   return kept === "last" ? ids.slice(over) : ids.slice(0, context);
 }

@@ -48,9 +48,11 @@ export function modelConfig(given: ModelInput): ModelConfig {
       return rnnConfig(given);
     default: {
       const name = String((given as { model?: unknown }).model);
-      throw new ConfigError(
-        `at config.model: there is no model called "${name}"${suggest(name, modelNames) || `; there are ${modelNames.join(", ")}`}`,
-      );
+      throw new ConfigError(`there is no model called "${name}"${suggest(name, modelNames) || `; there are ${modelNames.join(", ")}`}`, {
+        code: "config.unknown-name",
+        at: "config.model",
+        path: "model.model",
+      });
     }
   }
 }

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { ConfigError } from "../base/errors.ts";
+import { sentence, setting, type Wording } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
-import { between, whole } from "./bounds.ts";
+import { between, codeOf, whole } from "./bounds.ts";
 
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
 
@@ -111,9 +112,11 @@ export function rnnConfig(given: RnnInput): RnnConfig {
   return config;
 }
 
-function refuseIf(wrong: boolean, key: string, reason: string): void {
-  if (wrong) throw new ConfigError(`at config.${key}: ${reason}`);
+function refuseIf(wrong: boolean, key: string, reason: Wording): void {
+  if (wrong) throw new ConfigError(reason, { code: "config.conflict", ...placeOf([key]) });
 }
+
+const placeOf = (keys: readonly PropertyKey[]) => ({ at: ["config", ...keys].join("."), path: ["model", ...keys].join(".") });
 
 /** Choices that are each right, but not together. */
 function fitting<C extends TransformerConfig>(config: C): C {
@@ -123,13 +126,13 @@ function fitting<C extends TransformerConfig>(config: C): C {
   refuseIf(
     cut && width % heads !== 0,
     "heads",
-    `a width of ${width} is not divisible into ${heads} heads; change one of them, or give keySize and valueSize with split heads`,
+    sentence`a ${setting("width")} of ${width} is not divisible into ${heads} heads; change one of them, or give ${setting("keySize")} and ${setting("valueSize")} with split heads`,
   );
   const size = attention === "free" ? width / heads : (keySize ?? (multiHead === "wide" ? width : width / heads));
   refuseIf(
     positions === "rotary" && size % 2 !== 0,
     "positions",
-    `rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or keySize`,
+    sentence`rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or ${setting("keySize")}`,
   );
   refuseIf(
     positions === "sinusoidal" && width % 2 !== 0,
@@ -169,14 +172,11 @@ function checked<Name extends keyof Schemas>(name: Name, given: unknown): z.outp
   const result = schema.safeParse(given);
   if (result.success) return result.data as z.output<Schemas[Name]>;
   const [issue] = result.error.issues;
-  if (issue.code === "unrecognized_keys") {
-    const [key] = issue.keys;
-    const others = modelsWith(key);
-    const found =
-      others.length > 0
-        ? `not a setting of model ${name}, but of ${others.join(", ")}`
-        : `unknown key${suggest(key, Object.keys(schema.shape))}`;
-    throw new ConfigError(`at ${["config", ...issue.path, key].join(".")}: ${found}`);
-  }
-  throw new ConfigError(`at ${["config", ...issue.path].join(".")}: ${issue.message}`);
+  if (issue.code !== "unrecognized_keys") throw new ConfigError(issue.message, { code: codeOf(issue), ...placeOf(issue.path) });
+  const [key] = issue.keys;
+  const place = placeOf([...issue.path, key]);
+  const able = modelsWith(key);
+  if (able.length === 0) throw new ConfigError(`unknown key${suggest(key, Object.keys(schema.shape))}`, { code: codeOf(issue), ...place });
+  const models = { given: name, able };
+  throw new ConfigError(`not a setting of model ${name}, but of ${able.join(", ")}`, { code: "config.other-model", models, ...place });
 }
