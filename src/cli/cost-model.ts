@@ -7,6 +7,7 @@ import { modelFor, trainingDefaults } from "../runs/defaults.ts";
 import { openRun } from "../runs/folder.ts";
 import { usualThreads } from "../runs/memory.ts";
 import { modelWith } from "../runs/prepare.ts";
+import { taskNames } from "../text/columns.ts";
 import { modelFlags, typed, typedFlags } from "./flags.ts";
 import { wholeNumber } from "./values.ts";
 
@@ -17,7 +18,7 @@ const usualLabels = 2;
 
 export const costModelFlags: readonly Option[] = [
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-175b, transformer-base, …"),
-  new Option("--task <task>", "what the model is for (default by --model)").choices(["lm", "classify", "tag", "translate"]),
+  new Option("--task <task>", "what the model is for (default by --model)").choices(taskNames),
   new Option("--vocab <n>", `entries of the vocabulary (default ${usualVocab}; a preset has its own)`).argParser(wholeNumber),
   new Option("--labels <n>", `labels of an encoder (default ${usualLabels})`).argParser(wholeNumber),
 ];

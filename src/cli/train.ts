@@ -10,6 +10,8 @@ import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, changeable } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
+import { taskNames } from "../text/columns.ts";
+import { tokenizerKinds } from "../tokens/tokenizer.ts";
 import { bareCommand } from "./commands.ts";
 import { flagWords } from "./flag-words.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";
@@ -18,11 +20,11 @@ import { duration, Progress } from "./terminal.ts";
 import { share, wholeNumber } from "./values.ts";
 
 const dataFlags: readonly Option[] = [
-  new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(["lm", "classify", "tag", "translate"]),
+  new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(taskNames),
   new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
   new Option("--full", "the long setting of the recipe; the quick one is the default"),
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
-  new Option("--tokenizer <kind>", "char, byte, word, bpe, wordpiece, unigram, or a tokenizer.json"),
+  new Option("--tokenizer <kind>", `${tokenizerKinds.join(", ")}, or a tokenizer.json`),
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
 ];
 

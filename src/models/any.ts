@@ -1,6 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { TensorFunction } from "../graph/graph.ts";
+import type { Task } from "../text/columns.ts";
 import {
   type DecoderConfig,
   type DecoderInput,
@@ -11,6 +12,7 @@ import {
   type EncoderInput,
   encoderConfig,
   encoderDecoderConfig,
+  modelTasks,
   type RnnConfig,
   type RnnInput,
   rnnConfig,
@@ -25,6 +27,9 @@ import { rnnLanguageModelLoss, rnnLoss } from "./rnn.ts";
 
 export const modelNames = ["decoder", "encoder", "encoder-decoder", "rnn"] as const;
 export type ModelName = (typeof modelNames)[number];
+
+/** The models that can do a task, the usual one first. */
+export const modelsFor = (task: Task): ModelName[] => modelNames.filter((name) => (modelTasks[name] as readonly Task[]).includes(task));
 
 export type ModelConfig = DecoderConfig | EncoderConfig | EncoderDecoderConfig | RnnConfig;
 

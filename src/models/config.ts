@@ -2,9 +2,29 @@ import { z } from "zod";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting, type Wording } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
+import { maskPlaces, mixKinds } from "../layers/attention.ts";
+import { normPlaces } from "../layers/block.ts";
+import { activations } from "../layers/feedforward.ts";
+import { multiHeadKinds } from "../layers/heads.ts";
+import { normKinds } from "../layers/norm.ts";
+import { positionJoins, positionKinds } from "../layers/positions.ts";
+import { cells } from "../layers/recurrent.ts";
+import { scoreKinds } from "../layers/scores.ts";
+import type { Task } from "../text/columns.ts";
 import { between, codeOf, whole } from "./bounds.ts";
 
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
+
+/** What each model can be trained for. */
+export const modelTasks = {
+  decoder: ["lm"],
+  encoder: ["classify", "tag"],
+  "encoder-decoder": ["translate"],
+  rnn: ["lm", "translate"],
+} as const satisfies Readonly<Record<string, readonly Task[]>>;
+
+/** How an encoder gathers a text: the mean over its positions, or a token of its own in front. */
+export const pools = ["mean", "class"] as const;
 
 const count = whole(1, 1_000_000);
 /** Every layer is built one by one, so a number that nobody could train is refused before that. */
@@ -23,17 +43,17 @@ const blockFields = {
   dropout: share.default(0),
   keySize: count.optional(),
   valueSize: count.optional(),
-  multiHead: z.enum(["split", "narrow", "wide"]).default("split"),
-  score: z.enum(["scaled", "dot", "bilinear", "additive"]).default("scaled"),
-  attention: z.enum(["softmax", "linear", "free"]).default("softmax"),
-  mask: z.enum(["before-softmax", "after-softmax", "none"]).default("before-softmax"),
-  positions: z.enum(["learned", "sinusoidal", "rotary", "relative", "alibi", "none"]).default("learned"),
-  joinPositions: z.enum(["add", "concat"]).default("add"),
-  norm: z.enum(["layer", "rms", "none"]).default("layer"),
-  normPlace: z.enum(["pre", "post"]).default("pre"),
+  multiHead: z.enum(multiHeadKinds).default("split"),
+  score: z.enum(scoreKinds).default("scaled"),
+  attention: z.enum(mixKinds).default("softmax"),
+  mask: z.enum(maskPlaces).default("before-softmax"),
+  positions: z.enum(positionKinds).default("learned"),
+  joinPositions: z.enum(positionJoins).default("add"),
+  norm: z.enum(normKinds).default("layer"),
+  normPlace: z.enum(normPlaces).default("pre"),
   /** Whether norms have a scale and a bias of their own. */
   normAffine: z.boolean().default(true),
-  activation: z.enum(["relu", "gelu", "gelu-tanh", "swiglu"]).default("gelu"),
+  activation: z.enum(activations).default("gelu"),
   residual: z.boolean().default(true),
   feedforward: z.boolean().default(true),
 };
@@ -46,9 +66,9 @@ const encoderSchema = z.strictObject({
   /** With none, the tokens themselves are classified: what attention is compared with. */
   layers: whole(0, 1000).default(4),
   /** What comes out: one label for the whole text, or one for each position. */
-  task: z.enum(["classify", "tag"]).default("classify"),
+  task: z.enum(modelTasks.encoder).default("classify"),
   labels: count,
-  pool: z.enum(["mean", "class"]).default("mean"),
+  pool: z.enum(pools).default("mean"),
 });
 
 const encoderDecoderSchema = z.strictObject({
@@ -61,8 +81,8 @@ const encoderDecoderSchema = z.strictObject({
 
 const rnnSchema = z.strictObject({
   model: z.literal("rnn").default("rnn"),
-  task: z.enum(["lm", "translate"]).default("translate"),
-  cell: z.enum(["rnn", "gru", "lstm"]).default("gru"),
+  task: z.enum(modelTasks.rnn).default("translate"),
+  cell: z.enum(cells).default("gru"),
   layers: layerCount.default(1),
   width: widthCount.default(128),
   vocab: count,
@@ -71,7 +91,7 @@ const rnnSchema = z.strictObject({
   dropout: share.default(0),
   bidirectional: z.boolean().default(false),
   attention: z.boolean().default(true),
-  score: z.enum(["scaled", "dot", "bilinear", "additive"]).default("additive"),
+  score: z.enum(scoreKinds).default("additive"),
   tie: z.boolean().default(false),
 });
 

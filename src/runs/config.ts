@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { ConfigError, type ErrorFacts, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
-import { type ModelConfig, type ModelInput, modelConfig, modelNames } from "../models/any.ts";
+import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
+import { taskNames } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
-import { modelsFor } from "./defaults.ts";
 
 // config.json: everything that is needed to build the model again and to go on with its training. Checked on the way in.
 
@@ -63,7 +63,7 @@ const sourceSchema = z.discriminatedUnion("kind", [
 
 const runSchema = z.strictObject({
   format: z.literal(1),
-  task: z.enum(["lm", "classify", "tag", "translate"]),
+  task: z.enum(taskNames),
   model: z.record(z.string(), z.unknown()),
   /** Names of labels or tags, in the order of their scores. */
   labels: z.array(z.string()).optional(),
@@ -99,7 +99,7 @@ export function parseRunConfig(text: string, file: string): RunConfig {
     throw new FormatError(message, { ...facts, file });
   }
   const { model, ...rest } = result.data;
-  const able = modelsFor[rest.task] as readonly unknown[];
+  const able: readonly unknown[] = modelsFor(rest.task);
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
     throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
   try {

@@ -3,11 +3,15 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { listed, quoted } from "./quote.ts";
 
-export type Task = "lm" | "classify" | "tag" | "translate";
-export type ExampleTask = Exclude<Task, "lm">;
+/** What is learned from examples, and what is learned at all. */
+export const exampleTasks = ["classify", "tag", "translate"] as const;
+export const taskNames = ["lm", ...exampleTasks] as const;
+export type ExampleTask = (typeof exampleTasks)[number];
+export type Task = (typeof taskNames)[number];
 
 /** What a column is for. */
-export type Role = "text" | "label" | "source" | "target" | "tags";
+export const roles = ["text", "label", "source", "target", "tags"] as const;
+export type Role = (typeof roles)[number];
 export type ColumnNames = Readonly<Record<Role, string>>;
 /** Names of one's own for columns. */
 export type Columns = Partial<ColumnNames>;
@@ -18,8 +22,6 @@ export const tasks: Readonly<Record<ExampleTask, readonly [input: Role, answer: 
   tag: ["text", "tags"],
   translate: ["source", "target"],
 };
-
-const exampleTasks = ["classify", "tag", "translate"] as const satisfies readonly ExampleTask[];
 
 export interface Header {
   readonly columns: readonly string[];

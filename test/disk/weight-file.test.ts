@@ -11,7 +11,7 @@ import { trainingDefaults } from "../../src/runs/defaults.ts";
 import { type OpenRun, openRun, sha256, writeRun } from "../../src/runs/folder.ts";
 import type { CompileOptions } from "../../src/runtime/compile.ts";
 import { saveTokenizer, trainTokenizer } from "../../src/tokens/index.ts";
-import { baked, type Precision } from "../../src/trained/baked.ts";
+import { baked, precisions } from "../../src/trained/baked.ts";
 import { parametersAsTensors } from "../../src/weights/load.ts";
 import { safetensorsParts } from "../../src/weights/safetensors.ts";
 import { clearWeights } from "../generation/whole-model.ts";
@@ -67,7 +67,7 @@ describe("weights that the engine reads from the run's own file", () => {
       expect(file.numbers(name)).toEqual(weights.view(name).data);
       expect(file.source(name).kind).toBe("external");
     }
-    for (const precision of ["f32", "q8", "q4"] as const satisfies Precision[])
+    for (const precision of precisions)
       expect(await said(model, baked(file, precision))).toEqual(await said(model, baked(weights, precision)));
   });
 

@@ -8,7 +8,7 @@ import { sampling } from "../../src/generation/sampling.ts";
 import { speakerOf } from "../../src/generation/speaker.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { modelConfig } from "../../src/models/any.ts";
-import { baked, type Precision } from "../../src/trained/baked.ts";
+import { baked, type Precision, precisions } from "../../src/trained/baked.ts";
 import { product } from "../support/combinations.ts";
 import { table, trained } from "./trained.ts";
 
@@ -52,7 +52,7 @@ describe("a trained model", async () => {
 
   it.each(
     product({
-      precision: ["f32", "q8", "q4"],
+      precision: precisions,
       name: ["decoder/tokens", "decoder/block.0/feedforward/expand/weight", "decoder/block.1/attention/out/bias"],
       wrong: [Number.NaN, Infinity],
     }),
