@@ -108,11 +108,11 @@ export type RnnConfig = z.output<typeof rnnSchema>;
 /** What the three Transformers share. */
 export type TransformerConfig = Omit<DecoderConfig, "model" | "tie">;
 
-export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(checked("decoder", given));
-export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(checked("encoder", given));
+export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(parseConfig("decoder", given));
+export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(parseConfig("encoder", given));
 
 export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoderConfig {
-  const config = fitting(checked("encoder-decoder", given));
+  const config = fitting(parseConfig("encoder-decoder", given));
   refuseIf(
     config.attention === "free",
     "attention",
@@ -122,7 +122,7 @@ export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoder
 }
 
 export function rnnConfig(given: RnnInput): RnnConfig {
-  const config = checked("rnn", given);
+  const config = parseConfig("rnn", given);
   refuseIf(
     config.task === "lm" && config.bidirectional,
     "bidirectional",
@@ -187,7 +187,7 @@ const modelsWith = (key: string): string[] =>
     .filter(([, schema]) => Object.hasOwn(schema.shape, key))
     .map(([name]) => name);
 
-function checked<Name extends keyof Schemas>(name: Name, given: unknown): z.output<Schemas[Name]> {
+function parseConfig<Name extends keyof Schemas>(name: Name, given: unknown): z.output<Schemas[Name]> {
   const schema: z.ZodObject = schemas[name];
   const result = schema.safeParse(given);
   if (result.success) return result.data as z.output<Schemas[Name]>;

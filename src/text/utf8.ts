@@ -14,7 +14,7 @@ export async function* textChunks(chunks: AsyncIterable<Uint8Array>, file: strin
   let offset = 0;
   let line = 1;
   for await (const chunk of chunks) {
-    const bytes = joined(rest, chunk);
+    const bytes = concatBytes(rest, chunk);
     const whole = bytes.subarray(0, wholeLength(bytes));
     rest = bytes.slice(whole.length);
     const text = decode(whole, { file, offset, line });
@@ -85,7 +85,7 @@ function wholeLength(bytes: Uint8Array): number {
   return start >= 0 && start + characterLength(bytes[start]) > bytes.length ? start : bytes.length;
 }
 
-function joined(before: Uint8Array, after: Uint8Array): Uint8Array {
+function concatBytes(before: Uint8Array, after: Uint8Array): Uint8Array {
   if (before.length === 0) return after;
   const bytes = new Uint8Array(before.length + after.length);
   bytes.set(before);
