@@ -36,9 +36,9 @@ type Nested = number | boolean | readonly Nested[];
 export function array(dtype: DType, values: Nested | TypedArray, shape?: readonly number[]): HostArray {
   if (ArrayBuffer.isView(values)) {
     const data = values instanceof constructors[dtype] ? values : fill(dtype, Array.from(values, Number));
-    return checked({ dtype, shape: shape ?? [data.length], data });
+    return wellShaped({ dtype, shape: shape ?? [data.length], data });
   }
-  return checked({ dtype, shape: shape ?? nestedShape(values), data: fill(dtype, flatten(values)) });
+  return wellShaped({ dtype, shape: shape ?? nestedShape(values), data: fill(dtype, flatten(values)) });
 }
 
 function flatten(values: Nested): number[] {
@@ -63,7 +63,7 @@ function nestedShape(values: Nested): number[] {
   return [values.length, ...first];
 }
 
-function checked(result: HostArray): HostArray {
+function wellShaped(result: HostArray): HostArray {
   if (!result.shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
     throw new FeedError(`a shape is made of whole numbers from 0 on, not [${result.shape.join(", ")}]`);
   }

@@ -1,4 +1,5 @@
 import { DataError } from "../base/errors.ts";
+import { type Sentence, sentence, setting } from "../base/sentence.ts";
 import type { Classified, Example, ExampleTask, Origin, Pair, Tagged } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
@@ -6,8 +7,8 @@ import { type LabelledIds, type Layout, labelledLayout, type PairIds, pairLayout
 
 // Examples as ids, at their full length; `cut` comes later, when the context is known.
 
-/** "data.tsv, line 7: ", or nothing for an example that was made by hand. */
-const place = ({ file, line }: Origin): string => (file === undefined ? "" : `${file}${line === undefined ? "" : `, line ${line}`}: `);
+/** Where an example was read; nowhere, if it was made by hand. */
+const place = ({ file, line }: Origin): Origin => ({ file, line });
 
 function labelIndex(labels: readonly string[]): (label: string, origin: Origin) => number {
   const indices = new Map(labels.map((label, i) => [label, i]));
@@ -16,7 +17,8 @@ function labelIndex(labels: readonly string[]): (label: string, origin: Origin) 
     if (found !== undefined) return found;
     const some = labels.length > 8 ? `${labels.slice(0, 8).join(", ")}, …` : labels.join(", ");
     throw new DataError(
-      `${place(origin)}the label "${label}" is not one that the model knows (${some}); correct it, or train with examples of it`,
+      `the label "${label}" is not one that the model knows (${some}); correct it, or train with examples of it`,
+      place(origin),
     );
   };
 }
@@ -29,7 +31,10 @@ export function encodeClassified(examples: readonly Classified[], tokenizer: Tok
 /** A text of which no token is left (a space, say, for a word tokenizer) would have nothing to look at. */
 function nonEmpty(ids: Int32Array, origin: Origin): Int32Array {
   if (ids.length === 0)
-    throw new DataError(`${place(origin)}the tokenizer finds no token in this text; remove the line, or use --tokenizer char`);
+    throw new DataError(
+      sentence`the tokenizer finds no token in this text; remove the line, or use ${setting("tokenizer", "char")}`,
+      place(origin),
+    );
   return ids;
 }
 
@@ -48,8 +53,8 @@ export function encodeTagged(examples: readonly Tagged[], tokenizer: Tokenizer, 
   const indexOf = labelIndex(labels);
   return examples.map((example) => {
     const units = tagUnits(example.text, tokenizer);
-    if (units.length !== example.tags.length) throw new DataError(`${place(example)}${mismatch(example, units.length, tokenizer)}`);
-    const ids = nonEmpty(joined(units), example);
+    if (units.length !== example.tags.length) throw new DataError(mismatch(example, units.length, tokenizer), place(example));
+    const ids = nonEmpty(concatenated(units), example);
     const tags = new Int32Array(ids.length).fill(ignored);
     let at = 0;
     for (const [i, unit] of units.entries()) {
@@ -60,14 +65,15 @@ export function encodeTagged(examples: readonly Tagged[], tokenizer: Tokenizer, 
   });
 }
 
-function mismatch({ tags, text }: Tagged, units: number, { kind }: Tokenizer): string {
+function mismatch({ tags, text }: Tagged, units: number, { kind }: Tokenizer): Sentence {
   const what = kind === "char" ? "characters" : kind === "byte" ? "bytes" : "words";
   const characters = [...text].length;
-  const cure = what === "words" && characters === tags.length ? "; one tag for each character wants --tokenizer char" : "";
-  return `${tags.length} tags for ${units} ${what}; every one needs its tag${cure}`;
+  const ofCharacters = what === "words" && characters === tags.length;
+  const cure = ofCharacters ? sentence`; one tag for each character wants ${setting("tokenizer", "char")}` : "";
+  return sentence`${tags.length} tags for ${units} ${what}; every one needs its tag${cure}`;
 }
 
-function joined(parts: readonly Int32Array[]): Int32Array {
+function concatenated(parts: readonly Int32Array[]): Int32Array {
   const all = new Int32Array(parts.reduce((total, part) => total + part.length, 0));
   let at = 0;
   for (const part of parts) {
@@ -85,7 +91,7 @@ function ends({ start, end }: Tokenizer): { start: number; end: number } {
 }
 
 export function encodeSource(text: string, tokenizer: Tokenizer): Int32Array {
-  return joined([tokenizer.encode(text), Int32Array.of(ends(tokenizer).end)]);
+  return concatenated([tokenizer.encode(text), Int32Array.of(ends(tokenizer).end)]);
 }
 
 export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): PairIds[] {
@@ -94,8 +100,8 @@ export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): Pa
     const ids = tokenizer.encode(target);
     return {
       source: encodeSource(source, tokenizer),
-      target: joined([Int32Array.of(start), ids]),
-      targets: joined([ids, Int32Array.of(end)]),
+      target: concatenated([Int32Array.of(start), ids]),
+      targets: concatenated([ids, Int32Array.of(end)]),
     };
   });
 }

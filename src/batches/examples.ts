@@ -1,6 +1,7 @@
 import { array, type HostArray } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { type Batch, type Batches, ignored } from "./batch.ts";
 import { bucketLengths, bucketOf } from "./buckets.ts";
 import { permutation } from "./permutation.ts";
@@ -130,7 +131,8 @@ export function trainingBatches<Example>(
 ): ExampleBatches {
   if (examples.length < batch)
     throw new DataError(
-      `there are ${examples.length} examples to train on, fewer than a batch of ${batch}; give more, or a smaller --batch`,
+      sentence`there are ${examples.length} examples to train on, fewer than a batch of ${batch}; give more, or a smaller ${setting("batch")}`,
+      { code: "data.too-little" },
     );
   const buckets = bucketed(examples, layout, { batch, shapes });
   const owners = buckets.flatMap((bucket) =>

@@ -1,6 +1,7 @@
 import { array } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { DataError } from "../base/errors.ts";
+import { type Sentence, sentence, setting } from "../base/sentence.ts";
 import { type Batch, type Batches, ignored } from "./batch.ts";
 import type { Ids } from "./ids.ts";
 import { permutation } from "./permutation.ts";
@@ -19,7 +20,7 @@ export interface WindowOptions {
 export function trainingWindows(ids: Ids, { batch, context }: WindowOptions, chance: Chance): Batches {
   const windows = Math.floor((ids.length - 1) / context) - 1; // one less, so that every offset below `context` leaves room
   const perEpoch = Math.floor(windows / batch);
-  if (perEpoch < 1) throw new DataError(tooShort(ids.length, { batch, context }));
+  if (perEpoch < 1) throw new DataError(tooShort(ids.length, { batch, context }), { code: "data.too-little" });
   let current: { epoch: number; offset: number; order: (place: number) => number } | undefined;
   return {
     perEpoch,
@@ -37,9 +38,9 @@ export function trainingWindows(ids: Ids, { batch, context }: WindowOptions, cha
   };
 }
 
-function tooShort(tokens: number, { batch, context }: WindowOptions): string {
+function tooShort(tokens: number, { batch, context }: WindowOptions): Sentence {
   const need = (batch + 1) * context + 1;
-  return `the text has ${tokens} tokens, and one batch of ${batch} windows of ${context} needs ${need}; give more text, or a smaller --batch or --context`;
+  return sentence`the text has ${tokens} tokens, and one batch of ${batch} windows of ${context} needs ${need}; give more text, or a smaller ${setting("batch")} or ${setting("context")}`;
 }
 
 function windowBatch(ids: Ids, starts: readonly number[], context: number): Batch {

@@ -1,7 +1,8 @@
-import { Argument, Command, Option } from "commander";
+import { Option } from "commander";
 import { benchTrain, type TrainingBench } from "../bench/training-step.ts";
 import { workloads } from "../bench/workloads.ts";
 import { decodeReport, decodeText } from "./bench-decode.ts";
+import { bareCommand } from "./commands.ts";
 import { wholeNumber } from "./values.ts";
 
 interface Options {
@@ -11,16 +12,7 @@ interface Options {
   readonly preset: string;
 }
 
-export const bench = new Command("bench")
-  .description("speed on this machine, as ratios to what the same engine can do at best")
-  .addArgument(
-    new Argument(
-      "[name]",
-      "train: whole training steps (forward, backward, AdamW with clipping), beside the best MatMul; decode: generation, beside products with the same weights",
-    )
-      .choices(["train", "decode"])
-      .default("train"),
-  )
+export const bench = bareCommand("bench")
   .option("--threads <n>", "threads of the engine", wholeNumber, 2)
   .addOption(new Option("--only <workload>", "one workload").choices(workloads.map(({ name }) => name)))
   .option("--preset <name>", "the model whose decoding is measured, with random weights", "gpt2")
@@ -36,6 +28,8 @@ export const bench = new Command("bench")
     const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen);
     console.log(json ? JSON.stringify(result) : report(result, threads));
   });
+
+bench.registeredArguments[0].choices(["train", "decode"]).default("train");
 
 function report({ matmul, workloads: results }: TrainingBench, threads: number): string {
   const lines = results.map((w) => {

@@ -7,7 +7,8 @@ import type { Task, TrainingConfig } from "../runs/config.ts";
 import { modelFor, trainingDefaults } from "../runs/defaults.ts";
 import { openRun } from "../runs/folder.ts";
 import { modelWith } from "../runs/prepare.ts";
-import { modelFlags, typed, typedNames } from "./flags.ts";
+import { taskNames } from "../text/columns.ts";
+import { modelFlags, typed, typedFlags } from "./flags.ts";
 import { wholeNumber } from "./values.ts";
 
 // Which model `qkv cost` counts: that of a run, or one by the flags and defaults of `qkv train`.
@@ -17,7 +18,7 @@ const usualLabels = 2;
 
 export const costModelFlags: readonly Option[] = [
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-175b, transformer-base, …"),
-  new Option("--task <task>", "what the model is for (default by --model)").choices(["lm", "classify", "tag", "translate"]),
+  new Option("--task <task>", "what the model is for (default by --model)").choices(taskNames),
   new Option("--vocab <n>", `entries of the vocabulary (default ${usualVocab}; a preset has its own)`).argParser(wholeNumber),
   new Option("--labels <n>", `labels of an encoder (default ${usualLabels})`).argParser(wholeNumber),
 ];
@@ -44,8 +45,8 @@ const taskOf: Readonly<Record<ModelName, Task>> = {
 
 export function costModel(run: string | undefined, command: Command): CostModel {
   if (run === undefined) return modelOfFlags(typed(command, costModelFlags) as Chosen, typed(command, modelFlags));
-  const [own] = typedNames(command, [...modelFlags, ...costModelFlags]);
-  if (own !== undefined) throw new ConfigError(`a run has its own model, so --${own} has no meaning beside ${run}`);
+  const [own] = typedFlags(command, [...modelFlags, ...costModelFlags]);
+  if (own !== undefined) throw new ConfigError(`a run has its own model, so ${own} has no meaning beside ${run}`);
   const { model, training } = openRun(run).config;
   return { config: model, training };
 }

@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { type CostMeasure, measureCost } from "../bench/measured-cost.ts";
 import { measuredScaling } from "../bench/scaling.ts";
@@ -11,11 +11,11 @@ import { freeMemory } from "../node/machine.ts";
 import { roofline } from "../pictures/roofline.ts";
 import { refuseTooBig } from "../runs/memory.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { bareCommand } from "./commands.ts";
 import { costFacts } from "./cost-facts.ts";
 import { costModel, costModelFlags } from "./cost-model.ts";
 import { report, scalingReport } from "./cost-report.ts";
-import { asFlags } from "./flag-errors.ts";
-import { addFlags, modelFlags, typed, typedNames } from "./flags.ts";
+import { addFlags, modelFlags, typedFlags } from "./flags.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
 import { positive, wholeNumber } from "./values.ts";
@@ -55,20 +55,12 @@ With --json: {"model","parameters","batch","length","sourceLength"?,"decode","fl
 activationBytes (the most that is alive at once), keptBytes (what the way back reads again), parts, operations and layers; those
 at the top are of a training step. Bytes are bytes, intensities FLOPs for each byte.`;
 
-export const costCommand = addFlags(
-  new Command("cost")
-    .description(
-      "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs",
-    )
-    .argument("[run]", "a run folder; without one, a model from --preset and the flags below")
-    .addHelpText("after", form),
-  costFlags,
-  costModelFlags,
-  modelFlags,
-).action(async (run: string | undefined, options: Options, command: Command) => {
+export const costCommand = addFlags(bareCommand("cost"), costFlags, costModelFlags, modelFlags).addHelpText("after", form);
+
+costCommand.action(async (run: string | undefined, options: Options, command: Command) => {
   const out = checkedOut(options);
   if (options.scaling) return printScaling(run, options, command);
-  const { config, training, preset } = choose(run, command);
+  const { config, training, preset } = costModel(run, command);
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
   if (decode !== undefined && config.model === "encoder") throw new ConfigError("--decode: an encoder writes no tokens");
   if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
@@ -80,14 +72,6 @@ export const costCommand = addFlags(
   console.log(options.json ? JSON.stringify(facts) : report(facts));
 });
 
-function choose(run: string | undefined, command: Command) {
-  try {
-    return costModel(run, command);
-  } catch (error) {
-    throw asFlags(error, typed(command, modelFlags));
-  }
-}
-
 function checkedOut({ out, measure, scaling }: Options): string | undefined {
   if (out === undefined) return undefined;
   if (!measure || scaling) throw new ConfigError("--out draws a roofline of what was measured; give --measure too, and no --scaling");
@@ -97,7 +81,7 @@ function checkedOut({ out, measure, scaling }: Options): string | undefined {
 
 async function printScaling(run: string | undefined, { measure, threads, json }: Options, command: Command): Promise<void> {
   const sizes = costFlags.filter((flag) => ["batch", "length", "sourceLength", "decode"].includes(flag.attributeName()));
-  const [own] = run === undefined ? typedNames(command, [...modelFlags, ...costModelFlags, ...sizes]).map((name) => `--${name}`) : [run];
+  const [own] = run === undefined ? typedFlags(command, [...modelFlags, ...costModelFlags, ...sizes]) : [run];
   if (own !== undefined) throw new ConfigError(`--scaling counts a layer in many sizes of its own, so ${own} has no meaning beside it`);
   const found = { counted: await countedScaling(nodeDevice()), ...(measure && { measured: await measuredScaling(threads) }) };
   console.log(json ? JSON.stringify(found) : scalingReport(found));

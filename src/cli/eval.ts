@@ -1,8 +1,9 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import type { Measures } from "../evaluation/evaluate.ts";
 import { open } from "../library/trained.ts";
 import type { Precision } from "../runtime/device.ts";
+import { bareCommand } from "./commands.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
 import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
@@ -14,15 +15,7 @@ interface Options {
   readonly lengthPenalty?: number;
 }
 
-export const evalCommand = addFlags(
-  new Command("eval")
-    .description("how good a trained model is: on data of your own, or on the part of its data that was held out")
-    .argument("<run>", "the run folder")
-    .argument("[data...]", "files to evaluate on"),
-  columnFlags,
-  beamFlags,
-  engineFlags,
-).action(
+export const evalCommand = addFlags(bareCommand("eval"), columnFlags, beamFlags, engineFlags).action(
   async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty }: Options, command: Command) => {
     const begin = performance.now();
     const run = open(folder, { threads, precision });

@@ -1,6 +1,15 @@
 import { type Command, Option } from "commander";
+import { maskPlaces, mixKinds } from "../layers/attention.ts";
+import { normPlaces } from "../layers/block.ts";
+import { activations } from "../layers/feedforward.ts";
+import { multiHeadKinds } from "../layers/heads.ts";
+import { normKinds } from "../layers/norm.ts";
+import { positionJoins, positionKinds } from "../layers/positions.ts";
+import { cells } from "../layers/recurrent.ts";
+import { scoreKinds } from "../layers/scores.ts";
 import { modelNames } from "../models/any.ts";
-import type { Columns } from "../text/examples.ts";
+import { pools } from "../models/config.ts";
+import { type Columns, roles } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
 import { countFromZero, positive, share, wholeNumber } from "./values.ts";
@@ -25,21 +34,21 @@ export const modelFlags: readonly Option[] = [
   number("--value-size <n>", "size of values in a head", wholeNumber),
   number("--context <n>", "the most tokens that are seen at once", wholeNumber),
   number("--dropout <share>", "share of numbers that are dropped while training", share),
-  choice("--positions <kind>", "how order is told", ["learned", "sinusoidal", "rotary", "alibi", "relative", "none"]),
-  choice("--join-positions <how>", "how positions join the tokens", ["add", "concat"]),
-  choice("--norm <kind>", "normalisation", ["layer", "rms", "none"]),
-  choice("--norm-place <place>", "before each sublayer or after it", ["pre", "post"]),
-  choice("--activation <name>", "inside the feed-forward layer", ["relu", "gelu", "gelu-tanh", "swiglu"]),
+  choice("--positions <kind>", "how order is told", positionKinds),
+  choice("--join-positions <how>", "how positions join the tokens", positionJoins),
+  choice("--norm <kind>", "normalisation", normKinds),
+  choice("--norm-place <place>", "before each sublayer or after it", normPlaces),
+  choice("--activation <name>", "inside the feed-forward layer", activations),
   new Option("--no-tie", "output weights of their own, not those of the embeddings"),
-  choice("--pool <how>", "how an encoder gathers a text (classify)", ["mean", "class"]),
-  choice("--score <kind>", "how a query is compared with a key", ["scaled", "dot", "bilinear", "additive"]),
-  choice("--attention <kind>", "how values are mixed", ["softmax", "linear", "free"]),
+  choice("--pool <how>", "how an encoder gathers a text (classify)", pools),
+  choice("--score <kind>", "how a query is compared with a key", scoreKinds),
+  choice("--attention <kind>", "how values are mixed", mixKinds),
   new Option("--no-attention", "an RNN encoder–decoder with one vector for the whole source (rnn)"),
-  choice("--multi-head <kind>", "how heads are made", ["split", "narrow", "wide"]),
-  choice("--mask <kind>", "where the causal mask is applied", ["before-softmax", "after-softmax", "none"]),
+  choice("--multi-head <kind>", "how heads are made", multiHeadKinds),
+  choice("--mask <kind>", "where the causal mask is applied", maskPlaces),
   new Option("--no-residual", "leave out the residual connections"),
   new Option("--no-feedforward", "leave out the feed-forward layers"),
-  choice("--cell <kind>", "the recurrent cell (rnn)", ["rnn", "gru", "lstm"]),
+  choice("--cell <kind>", "the recurrent cell (rnn)", cells),
   new Option("--bidirectional", "an encoder that reads both ways (rnn)"),
 ];
 
@@ -66,7 +75,7 @@ export const trainingFlags: readonly Option[] = [
   number("--patience <n>", "stop after so many validations without an improvement; 0 for never", countFromZero),
 ];
 
-export const columnFlags: readonly Option[] = ["text", "label", "source", "target", "tags"].map(
+export const columnFlags: readonly Option[] = roles.map(
   (name) =>
     new Option(`--${name}-column <name>`, `the column that holds ${name === "tags" ? "the tags" : `the ${name}`} (default "${name}")`),
 );
@@ -91,5 +100,5 @@ export const typedColumns = (command: Command): Columns =>
   Object.fromEntries(Object.entries(typed(command, columnFlags)).map(([name, value]) => [name.replace(/Column$/, ""), value]));
 
 /** The flags of these that were typed, as they are written. */
-export const typedNames = (command: Command, flags: readonly Option[]): string[] =>
-  flags.filter((flag) => command.getOptionValueSource(flag.attributeName()) === "cli").map((flag) => (flag.long ?? "").replace(/^--/, ""));
+export const typedFlags = (command: Command, flags: readonly Option[]): string[] =>
+  flags.filter((flag) => command.getOptionValueSource(flag.attributeName()) === "cli").map((flag) => flag.long ?? flag.flags);

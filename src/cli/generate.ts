@@ -1,4 +1,4 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { ConfigError, NonFiniteError, QkvError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
 import { ownData } from "../data/held-out.ts";
@@ -7,8 +7,9 @@ import { type Sample, type WriteOptions, write, writeBest } from "../generation/
 import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
 import type { Precision } from "../runtime/device.ts";
-import { asFlags } from "./flag-errors.ts";
-import { addFlags, typedNames } from "./flags.ts";
+import { bareCommand } from "./commands.ts";
+import { told } from "./flag-words.ts";
+import { addFlags, typedFlags } from "./flags.ts";
 import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags } from "./writing-flags.ts";
 
 interface Options extends WriteOptions {
@@ -22,10 +23,7 @@ interface Options extends WriteOptions {
 }
 
 export const generate = addFlags(
-  new Command("generate")
-    .description("goes on with a text, or answers a source")
-    .argument("<run>", "the run folder")
-    .argument("[prompt]", "what to go on with; without one, a text from its beginning", "")
+  bareCommand("generate")
     .option("--strict", "refuse a prompt that is longer than the context")
     .option("--ids", "the prompt is a list of token ids, such as 5,17,3")
     .option("--log-probabilities", "with --json: every token with its log-probability"),
@@ -40,12 +38,12 @@ export const generate = addFlags(
   const shown = !options.json;
   const before = options.ids || readsSource(run.model) ? "" : prompt;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;
-  const samples = await written(run, begin, options, show, before).catch((error) => {
-    throw asFlags(error);
-  });
+  const samples = await written(run, begin, options, show, before);
   const rounding = await roundingOr(run, options);
   if (!shown) console.log(JSON.stringify(answer(prompt, samples, rounding, options)));
 });
+
+generate.registeredArguments[1].default("");
 
 /** Writes as it comes where there is one text; several come one after the other, when all are there. */
 async function written(
@@ -101,11 +99,11 @@ function answer(prompt: string, samples: readonly Sample[], rounding: Rounding |
 function withBeams(options: Options, command: Command): Options {
   const { beams, temperature } = options;
   refuseLonePenalty(options);
-  const harmless = temperature === 0 ? ["seed", "temperature"] : ["seed"];
-  const [typed] = typedNames(command, samplingFlags).filter((name) => !harmless.includes(name));
+  const harmless = temperature === 0 ? ["--seed", "--temperature"] : ["--seed"];
+  const [typed] = typedFlags(command, samplingFlags).filter((flag) => !harmless.includes(flag));
   if (beams === undefined || (beams === 1 && typed)) return options;
   if (typed)
-    throw new ConfigError(`--${typed} is for texts that are drawn by chance; beams look for the likeliest one, so leave one of them out`);
+    throw new ConfigError(`${typed} is for texts that are drawn by chance; beams look for the likeliest one, so leave one of them out`);
   return { ...options, temperature: 0 };
 }
 
@@ -128,7 +126,7 @@ async function roundingOr(run: Trained, { weights = "f32" }: Options): Promise<R
     return found;
   } catch (error) {
     if (!(error instanceof QkvError) || error instanceof NonFiniteError) throw error; // the text is there; this is only beside it
-    console.error(`${weights}: what it costs in perplexity is not known here (${error.message})`);
+    console.error(`${weights}: what it costs in perplexity is not known here (${told(error)})`);
     return undefined;
   }
 }

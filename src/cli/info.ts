@@ -1,14 +1,12 @@
-import { Command } from "commander";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import { openRun, paths } from "../runs/folder.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { countParameters, type PartCount } from "../weights/count.ts";
+import { bareCommand } from "./commands.ts";
 
-export const info = new Command("info")
-  .description("what a run is: architecture, parameters, tokenizer, data, training so far")
-  .argument("<run>", "the run folder")
+export const info = bareCommand("info")
   .option("--json", "print one line of JSON and nothing else")
   .action((folder: string, { json }: { json?: boolean }) => {
     const facts = describe(folder);

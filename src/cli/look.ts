@@ -1,11 +1,12 @@
 import { extname, resolve } from "node:path";
-import { Command, Option } from "commander";
+import { Option } from "commander";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import { open } from "../library/trained.ts";
 import { paths } from "../runs/folder.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type View, type ViewName, type ViewOptions, views } from "../views/views.ts";
+import { bareCommand } from "./commands.ts";
 import { readLosses } from "./losses.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
@@ -20,10 +21,7 @@ interface Options extends ViewOptions {
 
 const viewNames = Object.keys(views) as ViewName[];
 
-export const lookCommand = new Command("look")
-  .description("look inside a model: where its attention goes for a text, as a picture")
-  .argument("<run>", "the run folder")
-  .argument("[text]", "the text to look at (not for the views positions, path and loss)")
+export const lookCommand = bareCommand("look")
   .addOption(new Option("--view <name>", "what to look at").choices(viewNames).default("attention"))
   .option("--target <text>", "the other side of a pair (default: what the model itself writes)")
   .addOption(new Option("--layer <n>", "one layer, from 0 (default: all)").argParser(countFromZero))

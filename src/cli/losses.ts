@@ -1,4 +1,5 @@
 import { FormatError } from "../base/errors.ts";
+import { call, sentence } from "../base/sentence.ts";
 import type { LossSeries } from "../pictures/loss-curves.ts";
 import { openRun, paths } from "../runs/folder.ts";
 import { readLog } from "../runs/log.ts";
@@ -13,7 +14,7 @@ export function readLosses(folder: string): LossSeries[] {
     points: lines.flatMap((line) => (key in line ? [{ step: numberOf(line.step), loss: numberOf(line[key]) }] : [])),
   });
   const found = [series("training", "loss"), series("validation", "validLoss")].filter(({ points }) => points.length > 0);
-  if (found.length === 0) throw new FormatError(`${file} has no losses yet; train for a step or more: qkv train --resume ${folder}`);
+  if (found.length === 0) throw new FormatError(sentence`${file} has no losses yet; train for a step or more: ${call("resume", folder)}`);
   return found;
 }
 

@@ -2,50 +2,55 @@
 import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ConfigError, QkvError } from "../base/errors.ts";
-import { bench } from "./bench.ts";
-import { classify } from "./classify.ts";
-import { costCommand } from "./cost.ts";
-import { evalCommand } from "./eval.ts";
-import { generate } from "./generate.ts";
-import { info } from "./info.ts";
-import { lookCommand } from "./look.ts";
-import { recipesCommand } from "./recipes.ts";
-import { studyCommand } from "./study.ts";
-import { tag } from "./tag.ts";
-import { train } from "./train.ts";
-import { translate } from "./translate.ts";
+import { bareCommand, type CommandName, commandNames } from "./commands.ts";
+import { told } from "./flag-words.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
 
-const program = new Command("qkv")
-  .description("Transformers in TypeScript: train them, look inside them, ship them.")
-  .version(version)
-  .addCommand(train)
-  .addCommand(info)
-  .addCommand(evalCommand)
-  .addCommand(generate)
-  .addCommand(classify)
-  .addCommand(tag)
-  .addCommand(translate)
-  .addCommand(lookCommand)
-  .addCommand(costCommand)
-  .addCommand(recipesCommand)
-  .addCommand(studyCommand)
-  .addCommand(bench);
+/** Where the whole of each command is. */
+const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
+  train: async () => (await import("./train.ts")).train,
+  info: async () => (await import("./info.ts")).info,
+  eval: async () => (await import("./eval.ts")).evalCommand,
+  generate: async () => (await import("./generate.ts")).generate,
+  classify: async () => (await import("./classify.ts")).classify,
+  tag: async () => (await import("./tag.ts")).tag,
+  translate: async () => (await import("./translate.ts")).translate,
+  look: async () => (await import("./look.ts")).lookCommand,
+  cost: async () => (await import("./cost.ts")).costCommand,
+  recipes: async () => (await import("./recipes.ts")).recipesCommand,
+  study: async () => (await import("./study.ts")).studyCommand,
+  bench: async () => (await import("./bench.ts")).bench,
+};
+
+/** The command that is at work. */
+let running: Command | undefined;
+
+/** All commands; whole is only the one that these words call, or ask help for. */
+async function programFor(words: readonly string[]): Promise<Command> {
+  const program = new Command("qkv")
+    .description("Transformers in TypeScript: train them, look inside them, ship them.")
+    .version(version)
+    .hook("preAction", (_, command) => {
+      running = command;
+    });
+  const [first, second] = words.filter((word) => !word.startsWith("-"));
+  const called = first === "help" ? second : first;
+  for (const name of commandNames) program.addCommand(name === called ? await load[name]() : bareCommand(name).option("--json")); // all have flags
+  for (const command of [program, ...program.commands]) command.exitOverride().showHelpAfterError("(add --help for what there is)");
+  return program;
+}
 
 /** 0 done, 1 failed, 2 wrong usage (a flag that there is not, or a value that makes no sense). Commander prints its own sentence; everything else is one sentence here, never a stack trace. */
 function exitCode(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const known = error instanceof QkvError;
-  const text = error instanceof Error ? error.message : String(error);
-  console.error(known ? `${error.name}: ${text}` : `unexpected, and a mistake in qkv: ${text}`);
-  if (!known && process.env.QKV_TRACE) console.error(error);
-  return error instanceof ConfigError ? 2 : 1;
-}
-
-function throwInsteadOfExit(command: Command): void {
-  command.exitOverride().showHelpAfterError("(add --help for what there is)");
-  for (const part of command.commands) throwInsteadOfExit(part);
+  if (error instanceof QkvError) {
+    console.error(`${error.name}: ${told(error, running)}`);
+    return error instanceof ConfigError ? 2 : 1;
+  }
+  console.error(`unexpected, and a mistake in qkv: ${error instanceof Error ? error.message : String(error)}`);
+  if (process.env.QKV_TRACE) console.error(error);
+  return 1;
 }
 
 // Whoever listened may have gone (a closed terminal, `| head`); the work goes on without them. A full disk is another matter.
@@ -56,8 +61,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exitCode = 1;
 });
 
-throwInsteadOfExit(program);
 try {
+  const program = await programFor(process.argv.slice(2));
   await program.parseAsync();
 } catch (error) {
   process.exitCode = exitCode(error);

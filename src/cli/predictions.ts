@@ -1,6 +1,7 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import type { PredictOptions, Texts } from "../evaluation/predict.ts";
 import { open, type Trained } from "../library/trained.ts";
+import { bareCommand } from "./commands.ts";
 import { givenTexts } from "./texts.ts";
 import { wholeNumber } from "./values.ts";
 
@@ -14,14 +15,10 @@ type Predict<Answer> = (run: Trained, texts: Texts, options: PredictOptions) => 
 /** A command that answers texts, from the arguments or the lines of standard input, one answer for each. */
 export function predictionCommand<Answer>(
   name: "classify" | "tag",
-  description: string,
   predict: Predict<Answer>,
   shown: (answer: Answer, run: Trained) => string,
 ): Command {
-  return new Command(name)
-    .description(description)
-    .argument("<run>", "the run folder")
-    .argument("[text...]", "texts; without any, the lines of standard input")
+  return bareCommand(name)
     .option("--threads <n>", "threads of the engine", wholeNumber)
     .option("--json", "print one line of JSON and nothing else")
     .action(async (folder: string, given: string[], { json, threads }: Options) => {

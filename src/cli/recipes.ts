@@ -1,15 +1,14 @@
-import { Command } from "commander";
 import { recipe, recipes } from "../recipes/index.ts";
+import { bareCommand } from "./commands.ts";
+import { inFlags } from "./flag-words.ts";
 
-export const recipesCommand = new Command("recipes")
-  .description("the ready recipes, what each teaches and the result it reaches")
-  .argument("[name]", "one of them, with its settings")
+export const recipesCommand = bareCommand("recipes")
   .option("--json", "print one line of JSON and nothing else")
   .action((name: string | undefined, { json }: { json?: boolean }) => {
     const chosen = (name === undefined ? recipes : [recipe(name)]).map(({ settings, ...one }) => ({
       name: one.name,
       task: one.task,
-      teaches: one.teaches,
+      teaches: inFlags(one.teaches),
       result: one.result,
       ...(name !== undefined && { quick: settings(false), full: settings(true) }),
     }));

@@ -1,8 +1,10 @@
-import { Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { cacheFolder } from "../data/cache.ts";
 import { runStudy, type Study, type StudyEvent, type StudyOutcome, studies, study } from "../studies/index.ts";
 import { spanText } from "../studies/settings.ts";
 import { studyTable } from "../studies/table.ts";
+import { bareCommand } from "./commands.ts";
+import { flagWords } from "./flag-words.ts";
 import { Interrupt } from "./interrupt.ts";
 import { Progress } from "./terminal.ts";
 import { wholeNumber } from "./values.ts";
@@ -17,9 +19,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const studyCommand = new Command("study")
-  .description("comparisons of the lectures: several models, trained and measured alike; what is done already is not done again")
-  .argument("[name]", "which; without a name, all are listed")
+export const studyCommand = bareCommand("study")
   .option("--minutes <n>", "how long each row is trained", someMinutes)
   .option("--steps <n>", "so many steps for each row, in the place of a time", wholeNumber)
   .option("--out <folder>", "where runs, results.json, table.md and pictures go (default studies/<name>)")
@@ -56,7 +56,7 @@ async function run(chosen: Study, { out = `studies/${chosen.name}`, minutes, ste
   const show = quiet ? () => {} : shower(clock);
   try {
     const options = { out, minutes, steps, threads, only, cache: cacheFolder(), clock, interrupted: () => interrupt.asked };
-    const events = runStudy(chosen, options);
+    const events = runStudy(chosen, { ...options, words: flagWords });
     for (;;) {
       const { done, value } = await events.next();
       if (done) return finish(chosen, value, { out, json });

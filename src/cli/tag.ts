@@ -1,12 +1,7 @@
 import { type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { predictionCommand } from "./predictions.ts";
 
-export const tag = predictionCommand(
-  "tag",
-  "a tag for each word of each text (or each character, as the model was trained)",
-  tagTexts,
-  (tagging) => rows(tagging, process.stdout.columns ?? 100),
-);
+export const tag = predictionCommand("tag", tagTexts, (tagging) => rows(tagging, process.stdout.columns ?? 100));
 
 /** Tokens with their tags below them, in as many pairs of rows as the width asks for, and an empty row at the end. */
 export function rows({ tokens, tags }: Tagging, width: number): string {

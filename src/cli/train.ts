@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
 import { filesSource } from "../data/source.ts";
@@ -8,20 +8,23 @@ import { recipe } from "../recipes/index.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
-import { type Changes, refuseChanges } from "../runs/resume.ts";
+import { type Changes, changeable } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
-import { asFlags } from "./flag-errors.ts";
-import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedNames } from "./flags.ts";
+import { taskNames } from "../text/columns.ts";
+import { tokenizerKinds } from "../tokens/tokenizer.ts";
+import { bareCommand } from "./commands.ts";
+import { flagWords } from "./flag-words.ts";
+import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
 import { duration, Progress } from "./terminal.ts";
 import { share, wholeNumber } from "./values.ts";
 
 const dataFlags: readonly Option[] = [
-  new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(["lm", "classify", "tag", "translate"]),
+  new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(taskNames),
   new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
   new Option("--full", "the long setting of the recipe; the quick one is the default"),
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
-  new Option("--tokenizer <kind>", "char, byte, word, bpe, wordpiece, unigram, or a tokenizer.json"),
+  new Option("--tokenizer <kind>", `${tokenizerKinds.join(", ")}, or a tokenizer.json`),
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
 ];
 
@@ -57,26 +60,11 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const train = addFlags(
-  new Command("train")
-    .description(
-      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label (classify), text,tags (tag) or source,target (translate)",
-    )
-    .argument("[data...]", "files to train on; without any, a recipe"),
-  placeFlags,
-  runFlags,
-  dataFlags,
-  splitFlags,
-  columnFlags,
-  modelFlags,
-  trainingFlags,
-).action(async (data: string[], options: Options, command: Command) => {
+export const train = addFlags(bareCommand("train"), placeFlags, runFlags, dataFlags, splitFlags, columnFlags, modelFlags, trainingFlags);
+
+train.action(async (data: string[], options: Options, command: Command) => {
   const events = options.resume === undefined ? newRun(data, options, command) : resumed(options.resume, data, command);
-  try {
-    await followed(events, options);
-  } catch (error) {
-    throw asFlags(error, typed(command, modelFlags));
-  }
+  await followed(events, options);
 });
 
 function newRun(files: readonly string[], options: Options, command: Command) {
@@ -85,9 +73,13 @@ function newRun(files: readonly string[], options: Options, command: Command) {
 }
 
 function resumed(folder: string, files: readonly string[], command: Command) {
-  const changeable = new Set(["steps", "eval-every", "save-every", "patience"]);
-  const fixed = [...placeFlags, ...dataFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
-  refuseChanges(typedNames(command, fixed).filter((name) => !changeable.has(name)));
+  const free = changeable.map((name) => flagWords.setting(name));
+  const flags = [...placeFlags, ...dataFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
+  const [fixed] = typedFlags(command, flags).filter((flag) => !free.includes(flag));
+  if (fixed !== undefined) {
+    const only = free.join(", ").replace(/, ([^,]*)$/, " and $1");
+    throw new ConfigError(`${fixed} cannot be changed when a run goes on; only ${only} can. Train a new run for another ${fixed}`);
+  }
   if (files.length > 0) throw new ConfigError(`a run goes on with its own data, so ${files[0]} cannot be given together with --resume`);
   return (host: TrainOptions) => resumeRun(folder, typed(command, trainingFlags) as Changes, host);
 }
@@ -122,8 +114,8 @@ function recipeSettings(
 ): RunSettings {
   const { name, settings } = recipe(options.recipe ?? "book");
   const own = settings(options.full ?? false);
-  for (const flag of typedNames(command, [...columnFlags, ...splitFlags]))
-    throw new ConfigError(`the recipe ${name} has its own data, so --${flag} has no meaning for it`);
+  for (const flag of typedFlags(command, [...columnFlags, ...splitFlags]))
+    throw new ConfigError(`the recipe ${name} has its own data, so ${flag} has no meaning for it`);
   return {
     task: options.task,
     source: { kind: "recipe", name, full: options.full ?? false },

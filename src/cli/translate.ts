@@ -1,7 +1,7 @@
-import { Command } from "commander";
 import { translateTexts } from "../evaluation/translate.ts";
 import { open } from "../library/trained.ts";
 import type { Precision } from "../runtime/device.ts";
+import { bareCommand } from "./commands.ts";
 import { addFlags } from "./flags.ts";
 import { printEach, printJson } from "./predictions.ts";
 import { givenTexts } from "./texts.ts";
@@ -15,14 +15,9 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const translate = addFlags(
-  new Command("translate")
-    .description("the target of each source text")
-    .argument("<run>", "the run folder")
-    .argument("[text...]", "sources; without any, the lines of standard input"),
-  beamFlags,
-  engineFlags,
-).action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
+export const translate = addFlags(bareCommand("translate"), beamFlags, engineFlags);
+
+translate.action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
   const run = open(folder, { threads, precision });
   run.require("translate");
   refuseLonePenalty({ beams, lengthPenalty });

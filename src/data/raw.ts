@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
 import type { Example, ExampleTask, Task } from "../text/examples.ts";
@@ -76,12 +77,16 @@ async function loadFiles(source: FileSource, task: Task | undefined, learn: Lear
     );
   if (texts.length > 0) {
     if (task !== undefined && task !== "lm")
-      throw new DataError(`${texts[0]}: a .txt is plain text, for --task lm; --task ${task} wants a .tsv, .csv or .jsonl with examples`);
+      throw new DataError(
+        sentence`a .txt is plain text, for ${setting("task", "lm")}; ${setting("task", task)} wants a .tsv, .csv or .jsonl with examples`,
+        { code: "data.task", file: texts[0] },
+      );
     return loadTexts(source, learn);
   }
   if (task === "lm")
     throw new DataError(
-      `${source.files[0]}: a language model (--task lm) is trained on .txt files; this one has examples, for classify, tag or translate`,
+      sentence`a language model (${setting("task", "lm")}) is trained on .txt files; this one has examples, for classify, tag or translate`,
+      { code: "data.task", file: source.files[0] },
     );
   return loadExamples(source, task);
 }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { RunError } from "../base/errors.ts";
+import { sentence } from "../base/sentence.ts";
 import type { Ids } from "../batches/ids.ts";
 import { diskError, makeFolders, readPieces, removeQuietly, writeDurably } from "../disk/files.ts";
 import { IdsWriter, idsInFile, idWidth } from "../disk/ids-file.ts";
@@ -50,7 +51,7 @@ export async function tokenise(
   } catch (error) {
     removeQuietly(temporary);
     const told = diskError(error, cache, "write tokenised text to");
-    throw told instanceof RunError ? new RunError(`${told.message} (XDG_CACHE_HOME sets another folder)`, { cause: error }) : told;
+    throw told instanceof RunError ? new RunError(sentence`${told.complaint} (XDG_CACHE_HOME sets another folder)`, told.facts) : told;
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
+import { sentence } from "../base/sentence.ts";
 import { diskError, megabytes, removeQuietly, syncFolder, systemCode, writeSynced } from "./files.ts";
 import { type Manifest, manifestName, manifestOf, readManifest, readVerified, sameManifest, verifyFiles } from "./manifest.ts";
 
@@ -218,7 +219,8 @@ function readOne(folder: string, manifest: Manifest, name: string): Uint8Array {
   try {
     return readVerified(folder, entry);
   } catch (error) {
-    if (error instanceof RunError) throw new RunError(`the checkpoint ${folder} is damaged: ${error.message}`, { cause: error });
+    if (error instanceof RunError)
+      throw new RunError(sentence`the checkpoint ${folder} is damaged: ${error.sentence}`, { code: "run.damaged", cause: error });
     throw error;
   }
 }

@@ -140,7 +140,7 @@ export function diskError(error: unknown, path: string, doing: string): QkvError
   const code = systemCode(error);
   if (code === undefined) throw error;
   const meaning = meanings.get(code) ?? `the system answered ${code}`;
-  return new RunError(`could not ${doing} ${path}: ${meaning}`, { cause: error });
+  return new RunError(`could not ${doing} ${path}: ${meaning}`, { code: "run.disk", cause: error });
 }
 
 /** "ENOSPC" and the like, for errors of system calls only. */

@@ -41,12 +41,12 @@ export const sameManifest = (a: Manifest, b: Manifest): boolean => JSON.stringif
 /** The manifest of a checkpoint's folder; a RunError says what is wrong with it. */
 export function readManifest(folder: string): Manifest {
   const file = join(folder, manifestName);
-  const result = manifestSchema.safeParse(parsed(file));
+  const result = manifestSchema.safeParse(readJson(file));
   if (!result.success) throw new RunError(`${manifestName} is not a manifest: ${complaint(result.error)}`);
   return result.data;
 }
 
-function parsed(file: string): unknown {
+function readJson(file: string): unknown {
   try {
     const stat = statSync(file);
     if (!stat.isFile() || stat.size > largestManifest) throw new RunError(`${manifestName} is not a file of at most 1 MB`);

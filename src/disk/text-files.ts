@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname } from "node:path";
 import { DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { tasks } from "../text/columns.ts";
 import { type Example, type ExampleOptions, type Examples, parseExamples, together } from "../text/examples.ts";
@@ -20,7 +21,10 @@ export function formatOf(file: string): TableFormat | "txt" {
   const ending = extname(file).slice(1).toLowerCase();
   if (ending === "txt" || ending === "tsv" || ending === "csv" || ending === "jsonl") return ending;
   const found = ending === "" ? "no ending" : `the ending .${ending}`;
-  throw new DataError(`${file}: ${found}; data is .txt (plain text), .tsv, .csv or .jsonl (examples), so rename the file or convert it`);
+  throw new DataError(`${found}; data is .txt (plain text), .tsv, .csv or .jsonl (examples), so rename the file or convert it`, {
+    code: "data.file",
+    file,
+  });
 }
 
 /** The examples of all the files, one file after the other; all are of the task that is given, or else of that of the first file. */
@@ -50,7 +54,10 @@ function tableFormat(file: string, { task }: ExampleOptions): TableFormat {
   const format = formatOf(file);
   if (format !== "txt") return format;
   const wanted = task === undefined ? "examples are" : `${task} wants the columns ${listed(tasks[task])} of`;
-  throw new DataError(`${file}: a .txt is plain text, for --task lm; ${wanted} a .tsv, .csv or .jsonl`);
+  throw new DataError(sentence`a .txt is plain text, for ${setting("task", "lm")}; ${wanted} a .tsv, .csv or .jsonl`, {
+    code: "data.task",
+    file,
+  });
 }
 
 async function readWhole(file: string): Promise<Uint8Array> {
@@ -66,14 +73,17 @@ async function readWhole(file: string): Promise<Uint8Array> {
 
 function refuseAbove(bytes: number, file: string): void {
   if (bytes <= mostBytes) return;
-  throw new DataError(`${file}: more than ${mostBytes / 1e6} MB of examples in all, which are held in memory; train on a part of them`);
+  throw new DataError(`more than ${mostBytes / 1e6} MB of examples in all, which are held in memory; train on a part of them`, {
+    code: "data.too-much",
+    file,
+  });
 }
 
 export async function sizeOf(file: string): Promise<number> {
   try {
     return (await stat(file)).size;
   } catch (cause) {
-    throw new DataError(await unreadable(file, cause), { cause });
+    throw await unreadable(file, cause);
   }
 }
 
@@ -82,7 +92,7 @@ export async function* readBytes(file: string, range: { readonly start?: number;
   try {
     yield* createReadStream(file, { highWaterMark: chunkBytes, ...range });
   } catch (cause) {
-    throw new DataError(await unreadable(file, cause), { cause });
+    throw await unreadable(file, cause);
   }
 }
 
@@ -115,10 +125,10 @@ const reasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Why a file cannot be read, in words; for one that does not exist, the nearest name in its folder. */
-export async function unreadable(file: string, error: unknown): Promise<string> {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  if (code === "ENOENT") return `${file}: no such file${await nearby(file)}`;
-  return `${file}: ${reasons.get(code) ?? `the file cannot be read (${error instanceof Error ? error.message : String(error)})`}`;
+export async function unreadable(file: string, cause: unknown): Promise<DataError> {
+  const system = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  const reason = reasons.get(system) ?? `the file cannot be read (${cause instanceof Error ? cause.message : String(cause)})`;
+  return new DataError(system === "ENOENT" ? `no such file${await nearby(file)}` : reason, { code: "data.file", file, cause });
 }
 
 async function nearby(file: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
-import { between, whole } from "../models/bounds.ts";
+import { between, codeOf, whole } from "../models/bounds.ts";
 
 const limits = {
   tokens: whole(1, 1e9),
@@ -14,6 +14,8 @@ export function checkLimits(given: { readonly [Name in keyof typeof limits]?: nu
   for (const [name, limit] of Object.entries(limits)) {
     const value = given[name as keyof typeof limits];
     const result = limit.optional().safeParse(value);
-    if (!result.success) throw new ConfigError(`at ${name}: ${result.error.issues[0].message}`);
+    if (result.success) continue;
+    const [issue] = result.error.issues;
+    throw new ConfigError(issue.message, { code: codeOf(issue), at: name });
   }
 }

@@ -1,5 +1,5 @@
 import type { Chance } from "../base/chance.ts";
-import { ConfigError, EngineError, NonFiniteError, QkvError } from "../base/errors.ts";
+import { ConfigError, EngineError, NonFiniteError } from "../base/errors.ts";
 import { checkLimits } from "./limits.ts";
 import { candidates, drawToken, notNumbers, type Sampling } from "./sampling.ts";
 import type { Next, Prompt, Speaker, Speech } from "./speech.ts";
@@ -98,7 +98,7 @@ export class RunningBatch {
    * by `finish`, which is "error" if it failed. There is one step at a time.
    */
   async step(): Promise<Said[]> {
-    if (this.#stepping) throw new QkvError("a step of this batch is under way; wait for it before the next");
+    if (this.#stepping) throw new ConfigError("a step of this batch is under way; wait for it before the next");
     this.#stepping = true;
     try {
       return await this.#step();
@@ -243,4 +243,4 @@ function hear(rows: readonly Active[], next: readonly Next[]): void {
   for (const [i, one] of rows.entries()) one.next = next[i];
 }
 
-const asError = (error: unknown): Error => (error instanceof Error ? error : new QkvError(String(error)));
+const asError = (error: unknown): Error => (error instanceof Error ? error : new EngineError(String(error)));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
-import { between, whole } from "../models/bounds.ts";
+import { between, codeOf, whole } from "../models/bounds.ts";
 
 // How the next token is chosen from its scores.
 
@@ -31,9 +31,10 @@ export function sampling(given: SamplingInput = {}): Sampling {
   const result = samplingSchema.safeParse(given);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  if (issue.code === "unrecognized_keys")
-    throw new ConfigError(`at sampling.${issue.keys[0]}: unknown key${suggest(issue.keys[0], Object.keys(samplingSchema.shape))}`);
-  throw new ConfigError(`at sampling.${issue.path.join(".")}: ${issue.message}`);
+  const code = codeOf(issue);
+  if (issue.code !== "unrecognized_keys") throw new ConfigError(issue.message, { code, at: ["sampling", ...issue.path].join(".") });
+  const [key] = issue.keys;
+  throw new ConfigError(`unknown key${suggest(key, Object.keys(samplingSchema.shape))}`, { code, at: `sampling.${key}` });
 }
 
 /** What a model says whose weights are of no use. */
@@ -49,7 +50,7 @@ export interface Candidates {
 export function candidates(scores: Float32Array, settings: Sampling, before: Iterable<number> = []): Candidates {
   const adjusted = adjustedScores(scores, settings, before);
   const best = highest(adjusted);
-  if (adjusted[best] === Number.NEGATIVE_INFINITY) throw new ConfigError("at sampling.bias: every token is forbidden");
+  if (adjusted[best] === Number.NEGATIVE_INFINITY) throw new ConfigError("every token is forbidden", { at: "sampling.bias" });
   if (settings.temperature === 0) return { tokens: Int32Array.of(best), probabilities: Float64Array.of(1) };
   const weights = new Float64Array(adjusted.length); // relative to the likeliest, which has 1
   let total = 0;

@@ -1,4 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
+import { call, sentence } from "../base/sentence.ts";
 import type { ModelConfig } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
 import type { Held } from "../runtime/cache.ts";
@@ -24,6 +25,6 @@ export function speakerOf(model: ModelConfig, options: CompileOptions): Speaker 
     case "rnn":
       return rnnSpeaker(model, options);
     case "encoder":
-      throw new ConfigError(`an encoder reads and does not write; use it with qkv ${model.task}`);
+      throw new ConfigError(sentence`an encoder reads and does not write; use it with ${call(model.task)}`, { code: "config.task" });
   }
 }

@@ -1,5 +1,6 @@
 import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -168,7 +169,10 @@ function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Wr
   const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
   const wrong = [...settings.bias.keys()].find((id) => id >= model.vocab);
   if (wrong !== undefined)
-    throw new ConfigError(`at sampling.bias: the token id ${wrong} is not in the vocabulary, which goes from 0 to ${model.vocab - 1}`);
+    throw new ConfigError(`the token id ${wrong} is not in the vocabulary, which goes from 0 to ${model.vocab - 1}`, {
+      code: "config.range",
+      at: "sampling.bias",
+    });
   const own = chance(seed).fork("sampling").fork(place.sample);
   const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end };
   return { request, place, stream: new TextStream(tokenizer, prompt.source ? [] : prompt.ids, stop), tokens: [], logProbability: 0 };
@@ -178,18 +182,23 @@ function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Wr
 function withRoom(prompt: Prompt, longest: number, tokens: number, { strict, warn }: PromptOptions): Prompt {
   const { length } = prompt.ids;
   if (prompt.source || length + tokens <= longest + 1) return prompt;
-  const sentence = `${length} tokens of the prompt and ${tokens} new ones are more than the context of ${longest}`;
-  if (strict) throw new ConfigError(`${sentence}; ask for fewer, or leave out --strict to drop the prompt's beginning`);
+  const found = `${length} tokens of the prompt and ${tokens} new ones are more than the context of ${longest}`;
+  if (strict)
+    throw new ConfigError(sentence`${found}; ask for fewer, or leave out ${setting("strict")} to drop the prompt's beginning`, {
+      code: "config.range",
+      path: "tokens",
+    });
   const kept = Math.min(length, Math.max(longest - tokens + 1, longest >> 1, 1));
   const room = longest - kept + 1;
   const dropped = kept < length ? [`the first ${length - kept} tokens of the prompt are dropped`] : [];
   const fewer = room < tokens ? [`at most ${room} are written`] : [];
-  warn?.(`${sentence}: ${[...dropped, ...fewer].join(", and ")}`);
+  warn?.(`${found}: ${[...dropped, ...fewer].join(", and ")}`);
   return { ids: Array.from(prompt.ids).slice(-kept) };
 }
 
 function checkStops(stop: unknown): void {
-  if (stop !== undefined && !Array.isArray(stop)) throw new ConfigError(`at stop: a list of texts is wanted, not a ${typeof stop}`);
+  if (stop !== undefined && !Array.isArray(stop))
+    throw new ConfigError(`a list of texts is wanted, not a ${typeof stop}`, { code: "config.type", at: "stop" });
 }
 
 const sampleOf = ({ stream, tokens, logProbability, finish = "length" }: Writing): Sample => ({

@@ -1,4 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
+import { instead, sentence, setting } from "../base/sentence.ts";
 import type { ModelConfig } from "../models/any.ts";
 import { refuseTooLarge } from "../runtime/device.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -91,9 +92,9 @@ export function chosenKind(model: ModelConfig, asked: AttentionKind | undefined)
   if (kinds.length === 0) {
     const cure =
       model.model === "rnn" && model.task === "lm"
-        ? "look into a decoder (--model decoder), or at what comes next (--view next)"
-        : "train it without --no-attention to see an alignment";
-    throw new ConfigError(`${described(model)} has no attention to look at; ${cure}`);
+        ? sentence`look into a decoder (${setting("model", "decoder")}), or at what comes next (${instead("nextTokensOf")})`
+        : sentence`train it without ${setting("attention", false)} to see an alignment`;
+    throw new ConfigError(sentence`${described(model)} has no attention to look at; ${cure}`);
   }
   const kind = asked ?? kinds[0];
   if (!kinds.includes(kind))

@@ -1,5 +1,6 @@
 import { array, elementCount, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { tensorFunction } from "../graph/graph.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -40,7 +41,7 @@ export async function positionsOf(run: TrainedModel): Promise<Positions> {
     }
     case "none":
       throw new ConfigError(
-        `${described(model)} that was trained with --positions none has no table of positions; train with another kind`,
+        sentence`${described(model)} that was trained with ${setting("positions", "none")} has no table of positions; train with another kind`,
       );
   }
 }

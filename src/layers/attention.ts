@@ -27,16 +27,22 @@ import { dense } from "./linear.ts";
 import { attentionPositions, type Places, type PositionKind } from "./positions.ts";
 import { type Score, scoresOf } from "./scores.ts";
 
+/** How values are mixed: with a softmax; without one (linear); or without any parameters (free). */
+export const mixKinds = ["softmax", "linear", "free"] as const;
+export type MixKind = (typeof mixKinds)[number];
+
+/** Where masked scores vanish: before the softmax, as it should be; after it, to see why; or, for the causal mask, nowhere. */
+export const maskPlaces = ["before-softmax", "after-softmax", "none"] as const;
+export type MaskPlace = (typeof maskPlaces)[number];
+
 export interface AttentionConfig {
   readonly heads: number;
   readonly multiHead: MultiHead;
   readonly keySize?: number;
   readonly valueSize?: number;
   readonly score: Score;
-  /** With a softmax; without one (linear); or without any parameters (free). */
-  readonly attention: "softmax" | "linear" | "free";
-  /** Where masked scores vanish: before the softmax, as it should be; after it, to see why; or, for the causal mask, nowhere. */
-  readonly mask: "before-softmax" | "after-softmax" | "none";
+  readonly attention: MixKind;
+  readonly mask: MaskPlace;
   readonly positions: PositionKind;
   readonly dropout: number;
 }

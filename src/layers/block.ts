@@ -7,11 +7,15 @@ import { drop } from "./dropout.ts";
 import { type Activation, feedforward } from "./feedforward.ts";
 import { type NormKind, norm } from "./norm.ts";
 
+/** Before each sublayer, or after it. */
+export const normPlaces = ["pre", "post"] as const;
+export type NormPlace = (typeof normPlaces)[number];
+
 export interface BlockConfig extends AttentionConfig {
   readonly hidden: number;
   readonly activation: Activation;
   readonly norm: NormKind;
-  readonly normPlace: "pre" | "post";
+  readonly normPlace: NormPlace;
   readonly normAffine: boolean;
   readonly residual: boolean;
   readonly feedforward: boolean;

@@ -6,7 +6,8 @@ import { mul } from "../ops/arithmetic.ts";
 import { relu } from "../ops/functions.ts";
 import { dense } from "./linear.ts";
 
-export type Activation = "relu" | "gelu" | "gelu-tanh" | "swiglu";
+export const activations = ["relu", "gelu", "gelu-tanh", "swiglu"] as const;
+export type Activation = (typeof activations)[number];
 
 export interface FeedforwardOptions {
   readonly hidden: number;

@@ -9,7 +9,8 @@ import { matmul } from "../ops/products.ts";
 import { dense, glorot } from "./linear.ts";
 
 /** How the width is shared among heads: cut after the projection, cut before it, or not cut at all. */
-export type MultiHead = "split" | "narrow" | "wide";
+export const multiHeadKinds = ["split", "narrow", "wide"] as const;
+export type MultiHead = (typeof multiHeadKinds)[number];
 
 export interface HeadOptions {
   readonly heads: number;

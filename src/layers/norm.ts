@@ -3,7 +3,8 @@ import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { layerNorm, rmsNorm } from "../ops/normalise.ts";
 
-export type NormKind = "layer" | "rms" | "none";
+export const normKinds = ["layer", "rms", "none"] as const;
+export type NormKind = (typeof normKinds)[number];
 
 export interface NormOptions {
   readonly kind: NormKind;

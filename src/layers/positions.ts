@@ -15,14 +15,18 @@ import { rotary } from "../ops/rotary.ts";
 import { expand } from "../ops/sum.ts";
 import { dense } from "./linear.ts";
 
-export type PositionKind = "learned" | "sinusoidal" | "rotary" | "relative" | "alibi" | "none";
+export const positionKinds = ["learned", "sinusoidal", "rotary", "alibi", "relative", "none"] as const;
+export type PositionKind = (typeof positionKinds)[number];
+
+/** Additive kinds are added to the tokens, or joined to them and projected back. */
+export const positionJoins = ["add", "concat"] as const;
+export type PositionJoin = (typeof positionJoins)[number];
 
 export interface PositionOptions {
   readonly kind: PositionKind;
   /** The longest sequence that a learned table knows. */
   readonly context: number;
-  /** Additive kinds are added to the tokens, or joined to them and projected back. */
-  readonly join?: "add" | "concat";
+  readonly join?: PositionJoin;
 }
 
 /** What positions do inside self-attention: turn queries and keys, or add a bias to the scores. */
@@ -49,7 +53,7 @@ export const positioned = layer("positions", (p, x: Tensor, { kind, context, joi
   return joinedTo(p, x, learned ? learnedTable(learned, time) : sinusoids(counted(time, x), width), join);
 });
 
-const joinedTo = layer((p, x: Tensor, table: Tensor, join: "add" | "concat"): Tensor => {
+const joinedTo = layer((p, x: Tensor, table: Tensor, join: PositionJoin): Tensor => {
   if (join === "add") return add(x, table);
   return dense(p.at("join"), concat([x, expand(table, x.shape)], -1), x.shape[2].known);
 });

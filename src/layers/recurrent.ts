@@ -9,7 +9,8 @@ import { sigmoid, tanh } from "../ops/functions.ts";
 import { concat, reshape, slice, split } from "../ops/movement.ts";
 import { linear } from "../ops/products.ts";
 
-export type Cell = "rnn" | "gru" | "lstm";
+export const cells = ["rnn", "gru", "lstm"] as const;
+export type Cell = (typeof cells)[number];
 
 /** The state of a cell: h, and for the LSTM also c. [batch, width] each. */
 export type State = readonly Tensor[];

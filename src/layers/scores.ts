@@ -9,7 +9,8 @@ import { matmul } from "../ops/products.ts";
 import { glorot } from "./linear.ts";
 
 /** How a query and a key are compared. */
-export type Score = "scaled" | "dot" | "bilinear" | "additive";
+export const scoreKinds = ["scaled", "dot", "bilinear", "additive"] as const;
+export type Score = (typeof scoreKinds)[number];
 
 /** A tensor [batch, head, query, key, size] beyond this is refused: training keeps it for the way back. */
 const largestAdditive = 1.5 * 2 ** 30;

@@ -14,7 +14,7 @@ export interface Classification {
 export function classification(truth: readonly number[], predicted: readonly number[], labels: number): Classification {
   checkPairs(predicted, truth);
   const confusion = Array.from({ length: labels }, () => new Array<number>(labels).fill(0));
-  for (const [i, label] of truth.entries()) confusion[checked(label, labels)][checked(predicted[i], labels)]++;
+  for (const [i, label] of truth.entries()) confusion[knownLabel(label, labels)][knownLabel(predicted[i], labels)]++;
   const everyLabel = confusion.map((_, label) => label);
   const right = everyLabel.reduce((total, label) => total + confusion[label][label], 0);
   const scores = everyLabel.map((label) => f1Of(label, confusion)).filter((score) => score !== undefined);
@@ -28,7 +28,7 @@ function f1Of(label: number, confusion: readonly (readonly number[])[]): number 
   return wasTrue + wasPredicted === 0 ? undefined : (2 * confusion[label][label]) / (wasTrue + wasPredicted);
 }
 
-function checked(label: number, labels: number): number {
+function knownLabel(label: number, labels: number): number {
   if (Number.isInteger(label) && label >= 0 && label < labels) return label;
   throw new DataError(`${label} is no label; labels are whole numbers from 0 to ${labels - 1}`);
 }

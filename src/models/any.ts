@@ -1,7 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { TensorFunction } from "../graph/graph.ts";
-import type { Task } from "../text/examples.ts";
+import type { Task } from "../text/columns.ts";
 import {
   type DecoderConfig,
   type DecoderInput,
@@ -12,6 +12,7 @@ import {
   type EncoderInput,
   encoderConfig,
   encoderDecoderConfig,
+  modelTasks,
   type RnnConfig,
   type RnnInput,
   rnnConfig,
@@ -26,6 +27,9 @@ import { rnnLanguageModelLoss, rnnLoss } from "./rnn.ts";
 
 export const modelNames = ["decoder", "encoder", "encoder-decoder", "rnn"] as const;
 export type ModelName = (typeof modelNames)[number];
+
+/** The models that can do a task, the usual one first. */
+export const modelsFor = (task: Task): ModelName[] => modelNames.filter((name) => (modelTasks[name] as readonly Task[]).includes(task));
 
 export type ModelConfig = DecoderConfig | EncoderConfig | EncoderDecoderConfig | RnnConfig;
 
@@ -49,9 +53,11 @@ export function modelConfig(given: ModelInput): ModelConfig {
       return rnnConfig(given);
     default: {
       const name = String((given as { model?: unknown }).model);
-      throw new ConfigError(
-        `at config.model: there is no model called "${name}"${suggest(name, modelNames) || `; there are ${modelNames.join(", ")}`}`,
-      );
+      throw new ConfigError(`there is no model called "${name}"${suggest(name, modelNames) || `; there are ${modelNames.join(", ")}`}`, {
+        code: "config.unknown-name",
+        at: "config.model",
+        path: "model.model",
+      });
     }
   }
 }

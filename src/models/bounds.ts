@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ErrorCode } from "../base/errors.ts";
 
 // Numbers with bounds, which say what was wanted and what was found.
 
@@ -20,3 +21,14 @@ export function between(from: number, to: number, last: "included" | "below" = "
   const atLeast = z.number(sentence).min(from, sentence);
   return last === "below" ? atLeast.lt(to, sentence) : atLeast.max(to, sentence);
 }
+
+const codes: Readonly<Partial<Record<z.core.$ZodIssue["code"], ErrorCode>>> = {
+  unrecognized_keys: "config.unknown-key",
+  invalid_type: "config.type",
+  invalid_value: "config.choice",
+  too_small: "config.range",
+  too_big: "config.range",
+};
+
+/** What a program is told of an issue. */
+export const codeOf = ({ code }: z.core.$ZodIssue): ErrorCode => codes[code] ?? "config";

@@ -1,9 +1,30 @@
 import { z } from "zod";
 import { ConfigError } from "../base/errors.ts";
+import { sentence, setting, type Wording } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
-import { between, whole } from "./bounds.ts";
+import { maskPlaces, mixKinds } from "../layers/attention.ts";
+import { normPlaces } from "../layers/block.ts";
+import { activations } from "../layers/feedforward.ts";
+import { multiHeadKinds } from "../layers/heads.ts";
+import { normKinds } from "../layers/norm.ts";
+import { positionJoins, positionKinds } from "../layers/positions.ts";
+import { cells } from "../layers/recurrent.ts";
+import { scoreKinds } from "../layers/scores.ts";
+import type { Task } from "../text/columns.ts";
+import { between, codeOf, whole } from "./bounds.ts";
 
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
+
+/** What each model can be trained for. */
+export const modelTasks = {
+  decoder: ["lm"],
+  encoder: ["classify", "tag"],
+  "encoder-decoder": ["translate"],
+  rnn: ["lm", "translate"],
+} as const satisfies Readonly<Record<string, readonly Task[]>>;
+
+/** How an encoder gathers a text: the mean over its positions, or a token of its own in front. */
+export const pools = ["mean", "class"] as const;
 
 const count = whole(1, 1_000_000);
 /** Every layer is built one by one, so a number that nobody could train is refused before that. */
@@ -22,17 +43,17 @@ const blockFields = {
   dropout: share.default(0),
   keySize: count.optional(),
   valueSize: count.optional(),
-  multiHead: z.enum(["split", "narrow", "wide"]).default("split"),
-  score: z.enum(["scaled", "dot", "bilinear", "additive"]).default("scaled"),
-  attention: z.enum(["softmax", "linear", "free"]).default("softmax"),
-  mask: z.enum(["before-softmax", "after-softmax", "none"]).default("before-softmax"),
-  positions: z.enum(["learned", "sinusoidal", "rotary", "relative", "alibi", "none"]).default("learned"),
-  joinPositions: z.enum(["add", "concat"]).default("add"),
-  norm: z.enum(["layer", "rms", "none"]).default("layer"),
-  normPlace: z.enum(["pre", "post"]).default("pre"),
+  multiHead: z.enum(multiHeadKinds).default("split"),
+  score: z.enum(scoreKinds).default("scaled"),
+  attention: z.enum(mixKinds).default("softmax"),
+  mask: z.enum(maskPlaces).default("before-softmax"),
+  positions: z.enum(positionKinds).default("learned"),
+  joinPositions: z.enum(positionJoins).default("add"),
+  norm: z.enum(normKinds).default("layer"),
+  normPlace: z.enum(normPlaces).default("pre"),
   /** Whether norms have a scale and a bias of their own. */
   normAffine: z.boolean().default(true),
-  activation: z.enum(["relu", "gelu", "gelu-tanh", "swiglu"]).default("gelu"),
+  activation: z.enum(activations).default("gelu"),
   residual: z.boolean().default(true),
   feedforward: z.boolean().default(true),
 };
@@ -45,9 +66,9 @@ const encoderSchema = z.strictObject({
   /** With none, the tokens themselves are classified: what attention is compared with. */
   layers: whole(0, 1000).default(4),
   /** What comes out: one label for the whole text, or one for each position. */
-  task: z.enum(["classify", "tag"]).default("classify"),
+  task: z.enum(modelTasks.encoder).default("classify"),
   labels: count,
-  pool: z.enum(["mean", "class"]).default("mean"),
+  pool: z.enum(pools).default("mean"),
 });
 
 const encoderDecoderSchema = z.strictObject({
@@ -60,8 +81,8 @@ const encoderDecoderSchema = z.strictObject({
 
 const rnnSchema = z.strictObject({
   model: z.literal("rnn").default("rnn"),
-  task: z.enum(["lm", "translate"]).default("translate"),
-  cell: z.enum(["rnn", "gru", "lstm"]).default("gru"),
+  task: z.enum(modelTasks.rnn).default("translate"),
+  cell: z.enum(cells).default("gru"),
   layers: layerCount.default(1),
   width: widthCount.default(128),
   vocab: count,
@@ -70,7 +91,7 @@ const rnnSchema = z.strictObject({
   dropout: share.default(0),
   bidirectional: z.boolean().default(false),
   attention: z.boolean().default(true),
-  score: z.enum(["scaled", "dot", "bilinear", "additive"]).default("additive"),
+  score: z.enum(scoreKinds).default("additive"),
   tie: z.boolean().default(false),
 });
 
@@ -87,11 +108,11 @@ export type RnnConfig = z.output<typeof rnnSchema>;
 /** What the three Transformers share. */
 export type TransformerConfig = Omit<DecoderConfig, "model" | "tie">;
 
-export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(checked("decoder", given));
-export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(checked("encoder", given));
+export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(parseConfig("decoder", given));
+export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(parseConfig("encoder", given));
 
 export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoderConfig {
-  const config = fitting(checked("encoder-decoder", given));
+  const config = fitting(parseConfig("encoder-decoder", given));
   refuseIf(
     config.attention === "free",
     "attention",
@@ -101,7 +122,7 @@ export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoder
 }
 
 export function rnnConfig(given: RnnInput): RnnConfig {
-  const config = checked("rnn", given);
+  const config = parseConfig("rnn", given);
   refuseIf(
     config.task === "lm" && config.bidirectional,
     "bidirectional",
@@ -111,9 +132,11 @@ export function rnnConfig(given: RnnInput): RnnConfig {
   return config;
 }
 
-function refuseIf(wrong: boolean, key: string, reason: string): void {
-  if (wrong) throw new ConfigError(`at config.${key}: ${reason}`);
+function refuseIf(wrong: boolean, key: string, reason: Wording): void {
+  if (wrong) throw new ConfigError(reason, { code: "config.conflict", ...placeOf([key]) });
 }
+
+const placeOf = (keys: readonly PropertyKey[]) => ({ at: ["config", ...keys].join("."), path: ["model", ...keys].join(".") });
 
 /** Choices that are each right, but not together. */
 function fitting<C extends TransformerConfig>(config: C): C {
@@ -123,13 +146,13 @@ function fitting<C extends TransformerConfig>(config: C): C {
   refuseIf(
     cut && width % heads !== 0,
     "heads",
-    `a width of ${width} is not divisible into ${heads} heads; change one of them, or give keySize and valueSize with split heads`,
+    sentence`a ${setting("width")} of ${width} is not divisible into ${heads} heads; change one of them, or give ${setting("keySize")} and ${setting("valueSize")} with split heads`,
   );
   const size = attention === "free" ? width / heads : (keySize ?? (multiHead === "wide" ? width : width / heads));
   refuseIf(
     positions === "rotary" && size % 2 !== 0,
     "positions",
-    `rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or keySize`,
+    sentence`rotary positions turn pairs, so the head size must be even, not ${size}; change heads, width or ${setting("keySize")}`,
   );
   refuseIf(
     positions === "sinusoidal" && width % 2 !== 0,
@@ -164,19 +187,16 @@ const modelsWith = (key: string): string[] =>
     .filter(([, schema]) => Object.hasOwn(schema.shape, key))
     .map(([name]) => name);
 
-function checked<Name extends keyof Schemas>(name: Name, given: unknown): z.output<Schemas[Name]> {
+function parseConfig<Name extends keyof Schemas>(name: Name, given: unknown): z.output<Schemas[Name]> {
   const schema: z.ZodObject = schemas[name];
   const result = schema.safeParse(given);
   if (result.success) return result.data as z.output<Schemas[Name]>;
   const [issue] = result.error.issues;
-  if (issue.code === "unrecognized_keys") {
-    const [key] = issue.keys;
-    const others = modelsWith(key);
-    const found =
-      others.length > 0
-        ? `not a setting of model ${name}, but of ${others.join(", ")}`
-        : `unknown key${suggest(key, Object.keys(schema.shape))}`;
-    throw new ConfigError(`at ${["config", ...issue.path, key].join(".")}: ${found}`);
-  }
-  throw new ConfigError(`at ${["config", ...issue.path].join(".")}: ${issue.message}`);
+  if (issue.code !== "unrecognized_keys") throw new ConfigError(issue.message, { code: codeOf(issue), ...placeOf(issue.path) });
+  const [key] = issue.keys;
+  const place = placeOf([...issue.path, key]);
+  const able = modelsWith(key);
+  if (able.length === 0) throw new ConfigError(`unknown key${suggest(key, Object.keys(schema.shape))}`, { code: codeOf(issue), ...place });
+  const models = { given: name, able };
+  throw new ConfigError(`not a setting of model ${name}, but of ${able.join(", ")}`, { code: "config.other-model", models, ...place });
 }

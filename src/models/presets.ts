@@ -68,5 +68,7 @@ export function preset(
   if (Object.hasOwn(decoderPresets, name)) return { model: "decoder", config: decoderPresets[name] };
   if (Object.hasOwn(encoderDecoderPresets, name)) return { model: "encoder-decoder", config: encoderDecoderPresets[name] };
   const names = [...Object.keys(decoderPresets), ...Object.keys(encoderDecoderPresets)];
-  throw new ConfigError(`there is no preset called "${name}"${suggest(name, names) || `; there are ${names.join(", ")}`}`);
+  throw new ConfigError(`there is no preset called "${name}"${suggest(name, names) || `; there are ${names.join(", ")}`}`, {
+    code: "config.unknown-name",
+  });
 }

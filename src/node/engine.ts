@@ -26,7 +26,10 @@ async function load(): Promise<Ort> {
     (module) => (module as { default?: Ort }).default ?? module,
     (error) => {
       const cure = "npm install onnxruntime-node --ignore-scripts";
-      throw new EngineError(`onnxruntime-node could not be loaded (${message(error)}); install it with: ${cure}`, { cause: error });
+      throw new EngineError(`onnxruntime-node could not be loaded (${message(error)}); install it with: ${cure}`, {
+        code: "engine.missing",
+        cause: error,
+      });
     },
   );
   return loading;

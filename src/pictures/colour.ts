@@ -4,7 +4,7 @@
 export type Rgb = readonly [red: number, green: number, blue: number];
 
 /** Viridis: from nothing (dark violet) to much (yellow). */
-const sequential = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"].map(parsed);
+const sequential = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#addc30", "#fde725"].map(rgbOf);
 /** Blue, white, orange: below, at and above zero; equally far from it, equally light (L* 97, 84, 71, 58, 45, 32). */
 const diverging = [
   "#034d87",
@@ -18,7 +18,7 @@ const diverging = [
   "#c7783c",
   "#a85302",
   "#793a01",
-].map(parsed);
+].map(rgbOf);
 
 /** Lines and marks that belong together (Okabe and Ito), on light and on dark paper. */
 export const seriesColours: readonly { readonly light: string; readonly dark: string }[] = [
@@ -30,7 +30,7 @@ export const seriesColours: readonly { readonly light: string; readonly dark: st
   { light: "#4d4d4d", dark: "#c4c4c4" },
 ];
 
-function parsed(hex: string): Rgb {
+function rgbOf(hex: string): Rgb {
   const value = Number.parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }

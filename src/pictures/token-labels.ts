@@ -20,12 +20,12 @@ export function tokenLabels(tokens: readonly string[], pitch: number): TokenLabe
   return { names, size, every: Math.ceil((size + 1) / pitch), length: Math.ceil(textWidth(longest, size)) };
 }
 
-const chosen = ({ names, every }: TokenLabels): (readonly [name: string, index: number])[] =>
+const shownNames = ({ names, every }: TokenLabels): (readonly [name: string, index: number])[] =>
   names.map((name, index) => [name, index] as const).filter(([, index]) => index % every === 0);
 
 /** Down the side, ending at x. */
 export const rowLabels = (labels: TokenLabels, x: number, y: number, pitch: number): string =>
-  chosen(labels)
+  shownNames(labels)
     .map(([name, i]) => text(name, { x, y: y + (i + 0.5) * pitch, size: labels.size, anchor: "end" }))
     .join("");
 
@@ -34,7 +34,7 @@ export const upright = ({ length, every }: TokenLabels, pitch: number): boolean 
 
 /** Along the top, ending at y; turned to read upwards where they are long. */
 export const columnLabels = (labels: TokenLabels, x: number, y: number, pitch: number): string =>
-  chosen(labels)
+  shownNames(labels)
     .map(([name, j]) =>
       upright(labels, pitch)
         ? text(name, { x: x + (j + 0.5) * pitch, y: y - labels.size / 2, size: labels.size, anchor: "middle" })

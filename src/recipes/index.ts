@@ -35,5 +35,7 @@ export function recipe(name: string): Recipe {
   const found = recipes.find((one) => one.name === name);
   if (found) return found;
   const names = recipes.map((one) => one.name);
-  throw new ConfigError(`there is no recipe called "${name}"${suggest(name, names) || `; there are ${names.join(", ")}`}`);
+  throw new ConfigError(`there is no recipe called "${name}"${suggest(name, names) || `; there are ${names.join(", ")}`}`, {
+    code: "config.unknown-name",
+  });
 }

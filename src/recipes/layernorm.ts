@@ -1,4 +1,5 @@
 import { type Chance, chance } from "../base/chance.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import type { Tagged } from "../text/examples.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -41,8 +42,7 @@ function strings(purpose: string, count: number): Tagged[] {
 
 export const layernorm: Recipe = {
   name: "layernorm",
-  teaches:
-    "LayerNorm helps attention to see all keys alike: every position tells the most frequent letter of the string; compare --norm layer, rms (no projection) and none",
+  teaches: sentence`LayerNorm helps attention to see all keys alike: every position tells the most frequent letter of the string; compare ${setting("norm", "layer")}, rms (no projection) and none`,
   result:
     "accuracy 0.992 on 1,000 held-out strings (full 0.993); 99 % after 550 to 1,100 steps with LayerNorm, 350 to 850 with RMSNorm, not within 2,000 without (three seeds)",
   task: "tag",

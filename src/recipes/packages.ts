@@ -38,6 +38,7 @@ export async function readPackageFile(
     return decodeUtf8(await readFile(path), path);
   } catch (cause) {
     if (cause instanceof DataError) throw cause;
-    throw new DataError(`${await unreadable(path, cause)}; install the package again with: npm install ${install}`, { cause });
+    const told = await unreadable(path, cause);
+    throw new DataError(`${told.complaint}; install the package again with: npm install ${install}`, told.facts);
   }
 }

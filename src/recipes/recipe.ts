@@ -1,3 +1,4 @@
+import type { Wording } from "../base/sentence.ts";
 import type { ModelName } from "../models/any.ts";
 import type { Example, ExampleTask } from "../text/examples.ts";
 
@@ -20,7 +21,7 @@ export type RecipeData =
       readonly longer?: LongerTests;
     };
 
-/** Settings under the names that the command line gives them; what is left out is the task's default. */
+/** What is left out is the task's default. */
 export interface RecipeSettings {
   readonly tokenizer?: string;
   readonly vocab?: number;
@@ -31,7 +32,7 @@ export interface RecipeSettings {
 /** One task of the lectures: its data, its settings, what it teaches and the result it should reach. */
 export interface Recipe {
   readonly name: string;
-  readonly teaches: string;
+  readonly teaches: Wording;
   /** What was reached, with the setting and the time that it took. */
   readonly result: string;
   readonly task: "lm" | ExampleTask;

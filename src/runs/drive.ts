@@ -1,5 +1,6 @@
 import { chance } from "../base/chance.ts";
 import { NonFiniteError, RunError } from "../base/errors.ts";
+import { call, sentence, setting } from "../base/sentence.ts";
 import type { Material } from "../data/material.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
@@ -167,14 +168,16 @@ export async function* drive(
 /** NaN goes into the log; a failure of the disk gets the way to go on. */
 function explained(error: unknown, folder: string, log: Log, checkpoints: Checkpoints): unknown {
   if (error instanceof NonFiniteError) {
-    log.append({ step: Number(/^at step (\d+)/.exec(error.message)?.[1]), error: error.message });
+    log.append({ step: error.facts.step ?? null, error: error.message });
     log.flush();
     const last = checkpoints.list().at(-1);
     const saved = last === undefined ? "there is no checkpoint yet" : `the checkpoint of step ${last} is whole, but would come to the same`;
-    return new NonFiniteError(`${error.message}; ${saved}: train a new run with a smaller --lr, or with --clip`, { cause: error });
+    const cure = sentence`train a new run with a smaller ${setting("lr")}, or with ${setting("clip")}`;
+    return new NonFiniteError(sentence`${error.complaint}; ${saved}: ${cure}`, { ...error.facts, cause: error });
   }
-  const goOn = `${checkpoints.list().length > 0 ? "go on from the last checkpoint" : "then go on"} with: qkv train --resume ${folder}`;
-  return error instanceof RunError ? new RunError(`${error.message}; ${goOn}`, { cause: error }) : error;
+  if (!(error instanceof RunError)) return error;
+  const goOn = checkpoints.list().length > 0 ? "go on from the last checkpoint" : "then go on";
+  return new RunError(sentence`${error.complaint}; ${goOn} with: ${call("resume", folder)}`, { ...error.facts, cause: error });
 }
 
 function logLine(report: StepReport | ValidationReport): Record<string, unknown> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
 import { RunError } from "../base/errors.ts";
+import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
 import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
@@ -39,7 +40,8 @@ const isRun = (folder: string): boolean => existsSync(paths(folder).config);
 export function refuseExisting(folder: string): void {
   if (isRun(folder))
     throw new RunError(
-      `${folder} already holds a run; go on with it by --resume ${folder}, choose another --out, or replace it with --overwrite`,
+      sentence`${folder} already holds a run; go on with it by ${instead("resume", folder)}, choose another ${setting("out")}, or replace it with ${setting("overwrite", true)}`,
+      { code: "run.exists" },
     );
 }
 
@@ -58,7 +60,8 @@ export function clearRun(folder: string, overwrite: boolean): void {
   const remains = runOnly.filter((name) => existsSync(join(folder, name)));
   if (!overwrite && remains.length > 0)
     throw new RunError(
-      `${folder} has no config.json, but ${remains.join(" and ")} of something else; choose another --out, or let them be replaced with --overwrite`,
+      sentence`${folder} has no config.json, but ${remains.join(" and ")} of something else; choose another ${setting("out")}, or let them be replaced with ${setting("overwrite", true)}`,
+      { code: "run.exists" },
     );
   try {
     rmSync(paths(folder).config, { force: true }); // first, so that half a run is never taken for one
@@ -79,7 +82,10 @@ function refuseForeign(file: string): void {
     return; // damaged, and to be replaced
   }
   if (typeof config !== "object" || config === null || !("training" in config))
-    throw new RunError(`${file} is not that of a run, so --overwrite leaves it alone; choose another --out`);
+    throw new RunError(
+      sentence`${file} is not that of a run, so ${setting("overwrite", true)} leaves it alone; choose another ${setting("out")}`,
+      { code: "run.exists" },
+    );
 }
 
 /** The locks that this process holds. */
@@ -88,7 +94,8 @@ const held = new Set<string>();
 /** Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing. */
 export function lockRun(folder: string): () => void {
   const lock = resolve(paths(folder).lock);
-  if (held.has(lock)) throw new RunError(`this process is training in ${folder} already; wait for it, or choose another folder`);
+  if (held.has(lock))
+    throw new RunError(`this process is training in ${folder} already; wait for it, or choose another folder`, { code: "run.busy" });
   const mine = `${lock}.${process.pid}`;
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
@@ -106,13 +113,16 @@ export function lockRun(folder: string): () => void {
         // our own number without our holding it was left by one of the same number
         throw new RunError(
           `process ${owner} is training in ${folder} at this moment; wait for it or stop it (if there is none, remove ${lock})`,
+          { code: "run.busy" },
         );
       rmSync(lock, { force: true });
     } finally {
       rmSync(mine, { force: true });
     }
   }
-  throw new RunError(`another process is starting in ${folder} at this moment; wait for it, or choose another --out`);
+  throw new RunError(sentence`another process is starting in ${folder} at this moment; wait for it, or choose another ${setting("out")}`, {
+    code: "run.busy",
+  });
 }
 
 function readLock(file: string): string {
@@ -151,23 +161,25 @@ export interface OpenRun {
 /** Reads a run's config and tokenizer, checked. */
 export function openRun(folder: string): OpenRun {
   const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
-  if (!isRun(folder)) throw new RunError(`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`);
+  if (!isRun(folder))
+    throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
   const config = parseRunConfig(readText(configFile), configFile);
   const text = readText(tokenizerFile);
   const tokenizer = parseTokenizer(text, tokenizerFile);
   if (sha256(text) !== config.tokenizer.sha256)
     throw new RunError(
       `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,
+      { code: "run.changed" },
     );
   return { folder, config, tokenizer };
 }
 
-function nearbyRuns(folder: string): string {
+function nearbyRuns(folder: string): Wording {
   try {
     const runs = readdirSync(folder).filter((name) => isRun(join(folder, name)));
     return runs.length > 0 ? `; did you mean ${join(folder, runs[0])}?` : "";
   } catch {
-    return `; train one with: qkv train <data> --out ${folder}`;
+    return sentence`; train one with: ${call("train", "<data>", { out: folder })}`;
   }
 }
 
@@ -181,7 +193,8 @@ function readText(file: string): string {
 
 export const noWeights = (folder: string): RunError =>
   new RunError(
-    `${folder} has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume ${folder}`,
+    sentence`${folder} has no model.safetensors; if its training has not come to a first save, go on with: ${call("resume", folder)}`,
+    { code: "run.unsaved" },
   );
 
 /** The weights to use: model.safetensors, checked against the config. */

@@ -60,7 +60,7 @@ export class Log {
 
 /** The lines of a log, each with its step. */
 export const readLog = (file: string): Readonly<Record<string, unknown>>[] =>
-  readLines(file).map((line, i) => parsed(line, `${file}, line ${i + 1}`));
+  readLines(file).map((line, i) => parseLine(line, file, i + 1));
 
 function readLines(file: string): string[] {
   try {
@@ -72,12 +72,12 @@ function readLines(file: string): string[] {
   }
 }
 
-function parsed(line: string, where: string): Readonly<Record<string, unknown>> {
+function parseLine(text: string, file: string, line: number): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(line);
+    const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && "step" in value && typeof value.step === "number") return { ...value };
   } catch {
     // the same sentence as for JSON that is something else
   }
-  throw new FormatError(`${where}: not a line of a training log, which is a JSON object with a step; remove the line`);
+  throw new FormatError("not a line of a training log, which is a JSON object with a step; remove the line", { file, line });
 }

@@ -1,5 +1,6 @@
 import { elementCount } from "../base/arrays.ts";
 import { RunError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { isParameter } from "../graph/leaves.ts";
 import { concreteShape } from "../graph/type.ts";
@@ -23,13 +24,17 @@ export function refuseTooBig(
   const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
   const state = 4 * copies * parameters;
   const sum = `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`;
-  const cure = "choose fewer --layers, or a smaller --width or --vocab";
+  const cure = sentence`choose fewer ${setting("layers")}, or a smaller ${setting("width")} or ${setting("vocab")}`;
+  const code = "memory";
   if (state > mostState)
-    throw new RunError(`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`);
+    throw new RunError(sentence`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`, {
+      code,
+    });
   const kept = activationBytes(config, batch);
   if (state + kept > free)
     throw new RunError(
-      `this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, --batch or --context`,
+      sentence`this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, ${setting("batch")} or ${setting("context")}`,
+      { code },
     );
 }
 

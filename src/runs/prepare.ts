@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { ConfigError, DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
@@ -44,7 +45,10 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
     const { task } = found;
     if (settings.task !== undefined && settings.task !== task)
-      throw new ConfigError(`the data is for --task ${task}, and --task ${settings.task} was asked for`);
+      throw new ConfigError(sentence`the data is for ${setting("task", task)}, and ${setting("task", settings.task)} was asked for`, {
+        code: "config.task",
+        path: "task",
+      });
     const name = modelFor(task, given.model);
     const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
     learned = { name, early, tokenizer: await tokenizerOf(found, texts, settings) };
@@ -111,8 +115,13 @@ async function tokenizerOf(found: Found, texts: AsyncIterable<string>, { tokeniz
   if (!kind.endsWith(".json"))
     throw new ConfigError(
       `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,
+      { code: "config.unknown-name", path: "tokenizer" },
     );
-  if (vocab !== undefined) throw new ConfigError(`--vocab is for a tokenizer that is trained; ${kind} has its own`);
+  if (vocab !== undefined)
+    throw new ConfigError(sentence`${setting("vocab")} is for a tokenizer that is trained; ${kind} has its own`, {
+      code: "config.conflict",
+      path: "vocab",
+    });
   return parseTokenizer(await readTokenizer(kind), kind);
 }
 
@@ -120,7 +129,7 @@ async function readTokenizer(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new DataError(await unreadable(file, cause), { cause });
+    throw await unreadable(file, cause);
   }
 }
 

@@ -1,4 +1,4 @@
-import { ConfigError, RunError } from "../base/errors.ts";
+import { RunError } from "../base/errors.ts";
 import { type Encoded, encodeRaw } from "../data/encoded.ts";
 import { loadRaw } from "../data/raw.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
@@ -7,12 +7,8 @@ import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
 import { type OpenRun, openRun, paths } from "./folder.ts";
 
 /** What may be different when a run goes on. */
-export interface Changes {
-  readonly steps?: number;
-  readonly evalEvery?: number;
-  readonly saveEvery?: number;
-  readonly patience?: number;
-}
+export const changeable = ["steps", "evalEvery", "saveEvery", "patience"] as const;
+export type Changes = { readonly [Name in (typeof changeable)[number]]?: number };
 
 /** Opens a run to train on: the same data as before, or it is refused. Changes are written into its config. */
 export async function reopen(folder: string, changes: Changes, cache: string): Promise<{ run: OpenRun; encoded: Encoded }> {
@@ -21,7 +17,7 @@ export async function reopen(folder: string, changes: Changes, cache: string): P
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const config: RunConfig = { ...opened.config, training: trainingConfig({ ...opened.config.training, ...given }) };
   const raw = await loadRaw(config.data.source, config.task);
-  if (raw.sha256 !== config.data.sha256) throw new RunError(changedData(config));
+  if (raw.sha256 !== config.data.sha256) throw new RunError(changedData(config), { code: "run.changed" });
   const taken = new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0;
   const pointless = changes.steps !== undefined && changes.steps <= taken; // nothing will happen, so nothing is written down
   if (Object.keys(given).length > 0 && !pointless) writeDurably(paths(folder).config, runConfigText(config));
@@ -35,13 +31,4 @@ function changedData({ data }: RunConfig): string {
       ? [...data.source.files, ...(data.source.valid ? [data.source.valid] : [])].join(", ")
       : `the data of the recipe ${data.source.name}`;
   return `${what}: the data has changed since the run began (its SHA-256 was ${data.sha256.slice(0, 12)}…); put the old data back, or train a new run`;
-}
-
-/** Names the first thing that cannot be changed on resume. */
-export function refuseChanges(flags: readonly string[]): void {
-  const [first] = flags;
-  if (first !== undefined)
-    throw new ConfigError(
-      `--${first} cannot be changed when a run goes on; only --steps, --eval-every, --save-every and --patience can. Train a new run for another --${first}`,
-    );
 }

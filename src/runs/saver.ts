@@ -35,7 +35,7 @@ export class Saver {
   save(progress: Progress): void {
     const { optimizer, checkpoints, log, keep } = this.#parts;
     if (!optimizer.weights.data.every(Number.isFinite))
-      throw new NonFiniteError(`at step ${optimizer.steps}: the weights are not finite any more`);
+      throw new NonFiniteError("the weights are not finite any more", { step: optimizer.steps });
     checkpoints.save(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
     if (this.#isBest(progress)) this.#writeModel(progress);
     checkpoints.prune(keep);

@@ -35,7 +35,7 @@ function named(source: DataSource, make: () => Material): Material {
     return make();
   } catch (error) {
     if (error instanceof DataError && source.kind === "files")
-      throw new DataError(`${source.files.join(", ")}: ${error.message}`, { cause: error });
+      throw new DataError(error.complaint, { file: source.files.join(", "), ...error.facts, cause: error });
     throw error;
   }
 }

@@ -20,5 +20,7 @@ export function study(name: string): Study {
   const found = studies.find((one) => one.name === name);
   if (found) return found;
   const names = studies.map((one) => one.name);
-  throw new ConfigError(`there is no study called "${name}"${suggest(name, names) || `; there are ${names.join(", ")}`}`);
+  throw new ConfigError(`there is no study called "${name}"${suggest(name, names) || `; there are ${names.join(", ")}`}`, {
+    code: "config.unknown-name",
+  });
 }

@@ -1,7 +1,7 @@
 // Where in a text the mistakes are: which of the reference's units an answer has, by the alignment with the fewest edits.
 
 /** For each unit of the reference, whether the answer has it in its place. */
-export function found<T>(answer: readonly T[], reference: readonly T[]): boolean[] {
+export function unitsFound<T>(answer: readonly T[], reference: readonly T[]): boolean[] {
   const [rows, columns] = [answer.length + 1, reference.length + 1];
   const edits = Array.from({ length: rows }, (_, i) => Array.from({ length: columns }, (_, j) => (i === 0 ? j : j === 0 ? i : 0)));
   for (let i = 1; i < rows; i++) {
@@ -34,7 +34,7 @@ const parts = 5;
 export function errorByPlace(pairs: readonly Compared[]): Record<string, number> {
   const [wrong, all] = [new Array<number>(parts).fill(0), new Array<number>(parts).fill(0)];
   for (const { answer, reference } of pairs) {
-    for (const [place, hit] of found(answer, reference).entries()) {
+    for (const [place, hit] of unitsFound(answer, reference).entries()) {
       const part = Math.floor((parts * (place + 0.5)) / reference.length);
       all[part]++;
       if (!hit) wrong[part]++;

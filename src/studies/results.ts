@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { writeDurably } from "../disk/files.ts";
 import { studyPictures } from "./breakdowns.ts";
 import { readIfThere } from "./files.ts";
@@ -42,10 +43,14 @@ export async function readResults(out: string, { name }: Study, span: Span): Pro
   const file = fileIn(out);
   const text = await readIfThere(file);
   if (text === undefined) return { study: name, ...span, rows: {} };
-  const found = parsed(text, file);
-  if (found.study !== name) throw new RunError(`${out} holds the study ${found.study}, not ${name}; choose another --out`);
+  const found = parseResults(text, file);
+  const cure = sentence`choose another ${setting("out")}`;
+  if (found.study !== name)
+    throw new RunError(sentence`${out} holds the study ${found.study}, not ${name}; ${cure}`, { code: "run.exists" });
   if (found.minutes !== span.minutes || found.steps !== span.steps)
-    throw new RunError(`${out} holds rows that were trained for ${spanText(found)}, not for ${spanText(span)}; choose another --out`);
+    throw new RunError(sentence`${out} holds rows that were trained for ${spanText(found)}, not for ${spanText(span)}; ${cure}`, {
+      code: "run.exists",
+    });
   return found;
 }
 
@@ -56,16 +61,16 @@ export function writeResults(out: string, study: Study, results: Results): void 
   for (const { file, svg } of studyPictures(study, results)) writeDurably(`${out}/${file}`, svg);
 }
 
-function parsed(text: string, file: string): Results {
+function parseResults(text: string, file: string): Results {
   const cure = "remove it, and the rows are measured again";
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new FormatError(`${file}: not JSON; ${cure}`, { cause });
+    throw new FormatError(`not JSON; ${cure}`, { file, cause });
   }
   const result = resultsSchema.safeParse(value);
   if (result.success) return result.data;
   const [{ path, message }] = result.error.issues;
-  throw new FormatError(`${file}: at ${path.join(".") || "its root"}: ${message}; ${cure}`);
+  throw new FormatError(`${message}; ${cure}`, { file, at: path.join(".") || "its root" });
 }

@@ -1,4 +1,5 @@
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
+import { sentence, setting, type Words } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { open } from "../library/trained.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
@@ -17,6 +18,8 @@ export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints"> {
   readonly threads?: number;
   /** One row alone, by its name. */
   readonly only?: string;
+  /** In whose words results.json says why a row has no figures. */
+  readonly words?: Words;
 }
 
 /** What a study tells whoever listens. */
@@ -57,13 +60,19 @@ function chosenRows({ name, rows }: Study, only: string | undefined): readonly R
   if (only === undefined) return rows;
   const names = rows.map((row) => row.name);
   if (!names.includes(only))
-    throw new ConfigError(`the study ${name} has no row called "${only}"${suggest(only, names) || `; there are ${names.join(", ")}`}`);
+    throw new ConfigError(`the study ${name} has no row called "${only}"${suggest(only, names) || `; there are ${names.join(", ")}`}`, {
+      code: "config.unknown-name",
+      path: "only",
+    });
   return rows.filter((row) => row.name === only);
 }
 
 function spanOf({ minutes: usual }: Study, { minutes, steps }: Span): Span {
   if (minutes !== undefined && steps !== undefined)
-    throw new ConfigError("--minutes and --steps both say how long a row is trained; give one");
+    throw new ConfigError(sentence`${setting("minutes")} and ${setting("steps")} both say how long a row is trained; give one`, {
+      code: "config.conflict",
+      path: "minutes",
+    });
   if (steps !== undefined) return { steps };
   const length = minutes ?? usual;
   return length === undefined ? {} : { minutes: length };
@@ -109,7 +118,7 @@ async function* trainedRow(row: Row, folder: string, span: Span, options: RowOpt
     }
   } catch (error) {
     if (!(error instanceof NonFiniteError)) throw error;
-    return { validLoss: null, parameters, failed: error.message };
+    return { validLoss: null, parameters, failed: error.sentence.in(options.words) };
   }
 }
 

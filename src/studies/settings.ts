@@ -23,12 +23,12 @@ export const spanText = ({ minutes, steps }: Span): string => {
 /** What a row is trained with, except for how long. Data that the study makes is written first. */
 export async function settingsOf(row: Row, out: string, threads: number | undefined): Promise<RunSettings> {
   const { data, full = false } = row;
-  if (typeof data !== "string") return { source: await written(data, out), ...joined(row, {}, threads) };
+  if (typeof data !== "string") return { source: await written(data, out), ...overRecipe(row, {}, threads) };
   const { settings } = recipe(data);
-  return { source: { kind: "recipe", name: data, full }, ...joined(row, settings(full), threads) };
+  return { source: { kind: "recipe", name: data, full }, ...overRecipe(row, settings(full), threads) };
 }
 
-function joined({ model, training, tokenizer }: Row, own: RecipeSettings, threads: number | undefined): Omit<RunSettings, "source"> {
+function overRecipe({ model, training, tokenizer }: Row, own: RecipeSettings, threads: number | undefined): Omit<RunSettings, "source"> {
   const another = model?.model !== undefined && model.model !== own.model?.model;
   const { context } = own.model ?? {};
   const kept = another ? { ...(context !== undefined && { context }) } : own.model;

@@ -1,14 +1,19 @@
 import { DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { listed, quoted } from "./quote.ts";
 
-export type Task = "lm" | "classify" | "tag" | "translate";
-export type ExampleTask = Exclude<Task, "lm">;
+/** What is learned from examples, and what is learned at all. */
+export const exampleTasks = ["classify", "tag", "translate"] as const;
+export const taskNames = ["lm", ...exampleTasks] as const;
+export type ExampleTask = (typeof exampleTasks)[number];
+export type Task = (typeof taskNames)[number];
 
 /** What a column is for. */
-export type Role = "text" | "label" | "source" | "target" | "tags";
+export const roles = ["text", "label", "source", "target", "tags"] as const;
+export type Role = (typeof roles)[number];
 export type ColumnNames = Readonly<Record<Role, string>>;
-/** Names of one's own for columns, as `--text-column` and its like give them. */
+/** Names of one's own for columns. */
 export type Columns = Partial<ColumnNames>;
 
 /** The input and the answer of every task. */
@@ -18,11 +23,10 @@ export const tasks: Readonly<Record<ExampleTask, readonly [input: Role, answer: 
   translate: ["source", "target"],
 };
 
-const exampleTasks = ["classify", "tag", "translate"] as const satisfies readonly ExampleTask[];
-
 export interface Header {
   readonly columns: readonly string[];
-  readonly where: string;
+  readonly file: string;
+  readonly line: number;
 }
 
 export function columnNames(renamed: Columns = {}): ColumnNames {
@@ -31,29 +35,37 @@ export function columnNames(renamed: Columns = {}): ColumnNames {
 }
 
 /** The task whose answer is there: a label, tags or a target. A column that was named on purpose counts before the usual names. */
-export function chooseTask({ columns, where }: Header, renamed: Columns = {}): ExampleTask {
+export function chooseTask({ columns, file, line }: Header, renamed: Columns = {}): ExampleTask {
   const names = columnNames(renamed);
   const answer = (task: ExampleTask): Role => tasks[task][1];
   const named = exampleTasks.filter((task) => renamed[answer(task)] !== undefined);
   const found = named.length > 0 ? named : exampleTasks.filter((task) => columns.includes(names[answer(task)]));
   if (found.length === 1) return found[0];
   const choices = (of: readonly ExampleTask[]): string => of.map((task) => `${quoted(names[answer(task)])} (${task})`).join(", ");
-  if (found.length > 1) {
-    throw new DataError(`${where}: the columns ${choices(found)} fit more than one task; choose with --task ${found.join("|")}`);
-  }
+  const facts = { code: "data.columns", file, line } as const;
+  if (found.length > 1)
+    throw new DataError(sentence`the columns ${choices(found)} fit more than one task; choose with ${setting("task", found)}`, facts);
   const answers = exampleTasks.map((task) => names[answer(task)]);
   const near = printable(columns).map((column) => suggest(column, answers));
-  throw new DataError(
-    `${where}: no column tells the task (found ${listed(columns)}${near.find((text) => text !== "") ?? ""}); wanted one of ${choices(exampleTasks)}; ` +
-      "rename one, or give its name with --label-column, --tags-column or --target-column",
-  );
+  const tells = `no column tells the task (found ${listed(columns)}${near.find((text) => text !== "") ?? ""}); wanted one of ${choices(exampleTasks)}`;
+  const [label, tags, target] = (["label", "tags", "target"] as const).map(nameOf);
+  throw new DataError(sentence`${tells}; rename one, or give its name with ${label}, ${tags} or ${target}`, facts);
 }
 
 /** What to say of a column that is not there. */
-export function missing(role: Role, column: string, { columns, where }: Header): string {
+export function missingColumn(role: Role, column: string, { columns, file, line }: Header): DataError {
   const near = column.length > 64 ? "" : suggest(column, printable(columns));
-  return `${where}: no column ${quoted(column)} (found ${listed(columns)}${near}); rename one, or give its name with --${role}-column`;
+  const found = `no column ${quoted(column)} (found ${listed(columns)}${near})`;
+  return new DataError(sentence`${found}; rename one, or give its name with ${nameOf(role)}`, {
+    code: "data.columns",
+    path: `columns.${role}`,
+    file,
+    line,
+  });
 }
+
+/** The setting that gives a column another name. */
+const nameOf = (role: Role) => setting(`columns.${role}`);
 
 /** Names that can be compared in no time and shown as they are. */
 const printable = (columns: readonly string[]): string[] =>

@@ -16,7 +16,7 @@ interface Line {
 
 /** RFC 4180: fields between commas under a header line; a field in quotes may hold commas, line ends and doubled quotes. */
 export function csvTable(text: string, file: string): Table {
-  const [header, ...records] = parsed(text, file);
+  const [header, ...records] = parseRecords(text, file);
   const columns = header.values;
   function* rows() {
     for (const { line, values } of records) yield { line, fields: named(columns, values) };
@@ -24,7 +24,7 @@ export function csvTable(text: string, file: string): Table {
   return { columns, headerLine: header.line, rows: { [Symbol.iterator]: rows } };
 }
 
-function parsed(text: string, file: string): Line[] {
+function parseRecords(text: string, file: string): Line[] {
   const records: Line[] = [];
   let before = 0; // lines of the records so far; the parser's own count takes a lone CR for a line end
   const keep = (values: readonly string[], { empty_lines }: { empty_lines: number }): null => {
@@ -32,8 +32,8 @@ function parsed(text: string, file: string): Line[] {
     before += 1 + values.reduce((sum, value) => sum + newlines(value), 0);
     if (values.length === 1 && values[0].trim() === "") return null;
     const columns = records[0]?.values;
-    if (columns === undefined) refuseHeader(values, `${file}, line ${line}`);
-    else if (values.length !== columns.length) throw new DataError(`${file}, line ${line}: ${wrongCount(values.length, columns)}`);
+    if (columns === undefined) refuseHeader(values, file, line);
+    else if (values.length !== columns.length) throw new DataError(wrongCount(values.length, columns), { file, line });
     records.push({ line, values: values.slice() }); // the parser's own lists have room for 17 fields
     refuseTooMany(records.length - 1, file);
     return null;
@@ -44,20 +44,21 @@ function parsed(text: string, file: string): Line[] {
     if (error instanceof DataError) throw error;
     const skipped = error instanceof CsvError ? Number(error.empty_lines ?? 0) : 0;
     const what = (error instanceof CsvError && cures.get(error.code)) || `not readable as CSV (${String(error)})`;
-    throw new DataError(
-      `${file}, line ${1 + before + skipped}: ${what}; put a field that holds quotes between quotes, and write each quote inside it twice`,
-      { cause: error },
-    );
+    throw new DataError(`${what}; put a field that holds quotes between quotes, and write each quote inside it twice`, {
+      file,
+      line: 1 + before + skipped,
+      cause: error,
+    });
   }
-  if (records.length === 0) throw new DataError(`${file}: no header line; the first line names the columns`);
+  if (records.length === 0) throw new DataError("no header line; the first line names the columns", { file });
   return records;
 }
 
-function refuseHeader(columns: readonly string[], where: string): void {
+function refuseHeader(columns: readonly string[], file: string, line: number): void {
   if (columns.length > 1) return;
   const tab = columns[0].includes("\t") ? "is this a .tsv?" : "put a comma between the column names";
   const cure = columns[0].includes("\r") ? "lines end in LF or CRLF, not in CR alone" : tab;
-  throw new DataError(`${where}: the header has no comma, only ${quoted(columns[0])}; ${cure}`);
+  throw new DataError(`the header has no comma, only ${quoted(columns[0])}; ${cure}`, { file, line });
 }
 
 function wrongCount(found: number, columns: readonly string[]): string {

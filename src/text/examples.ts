@@ -1,5 +1,4 @@
-import { DataError } from "../base/errors.ts";
-import { type ColumnNames, type Columns, chooseTask, columnNames, type ExampleTask, missing, type Role, tasks } from "./columns.ts";
+import { type ColumnNames, type Columns, chooseTask, columnNames, type ExampleTask, missingColumn, type Role, tasks } from "./columns.ts";
 import { type Field, scalar, tagList } from "./fields.ts";
 import { parseRows, type TableFormat } from "./rows.ts";
 import { type Row, refuseTooMany } from "./table.ts";
@@ -57,9 +56,9 @@ const readers: { readonly [T in ExampleTask]: (read: Read, file: string, line: n
 export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
   const { columns, headerLine, rows } = parseRows(text, format, file);
   const names = columnNames(options.columns);
-  const header = { columns, where: `${file}, line ${headerLine}` };
+  const header = { columns, file, line: headerLine };
   const task = options.task ?? chooseTask(header, options.columns);
-  for (const role of tasks[task]) if (!columns.includes(names[role])) throw new DataError(missing(role, names[role], header));
+  for (const role of tasks[task]) if (!columns.includes(names[role])) throw missingColumn(role, names[role], header);
   const examples: Example[] = [];
   for (const row of rows) {
     examples.push(readers[task](reader(row, names, file), file, row.line));
@@ -72,10 +71,9 @@ export function parseExamples(text: string, format: TableFormat, file: string, o
 export const together = (task: ExampleTask, examples: Example[]): Examples => ({ task, examples }) as Examples;
 
 function reader({ line, fields }: Row, names: ColumnNames, file: string): Read {
-  const where = `${file}, line ${line}`;
   return (role, as) => {
     const column = names[role];
-    if (!fields.has(column)) throw new DataError(missing(role, column, { columns: [...fields.keys()], where }));
-    return as(fields.get(column), { role, column, where });
+    if (!fields.has(column)) throw missingColumn(role, column, { columns: [...fields.keys()], file, line });
+    return as(fields.get(column), { role, column, file, line });
   };
 }

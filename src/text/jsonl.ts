@@ -13,18 +13,17 @@ export function jsonTable(text: string, file: string): Table {
 
 function* rows(text: string, file: string): Generator<Row> {
   for (const { line, content } of lines(text)) {
-    const value = parsed(content, `${file}, line ${line}`);
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw new DataError(`${file}, line ${line}: found ${kindOf(value)}; ${wanted}`);
-    }
+    const value = parseLine(content, { file, line });
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new DataError(`found ${kindOf(value)}; ${wanted}`, { file, line });
     yield { line, fields: new Map(Object.entries(value)) };
   }
 }
 
-function parsed(content: string, where: string): unknown {
+function parseLine(content: string, place: { readonly file: string; readonly line: number }): unknown {
   try {
     return JSON.parse(content);
   } catch (cause) {
-    throw new DataError(`${where}: not valid JSON (${quoted(content)}); ${wanted}`, { cause });
+    throw new DataError(`not valid JSON (${quoted(content)}); ${wanted}`, { ...place, cause });
   }
 }

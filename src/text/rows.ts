@@ -12,25 +12,29 @@ const readers: Record<TableFormat, (text: string, file: string) => Table> = { ts
 /** The rows of a table. Blank lines are skipped; a byte order mark and CRLF are accepted, and count as nothing and as LF. */
 export function parseRows(text: string, format: TableFormat, file: string): Table {
   const clean = (text.startsWith("\uFEFF") ? text.slice(1) : text).replaceAll("\r\n", "\n");
-  if (clean.trim() === "") throw new DataError(`${file}: the file is empty; it should hold examples, one a line`);
+  if (clean.trim() === "") throw new DataError("the file is empty; it should hold examples, one a line", { code: "data.too-little", file });
   refuseNul(clean, file);
   const table = readers[format](clean, file);
   refuseTwins(table, file);
   for (const _ of table.rows) return table;
-  throw new DataError(`${file}: a header line (${listed(table.columns)}) with no example under it; add examples, one a line`);
+  throw new DataError(`a header line (${listed(table.columns)}) with no example under it; add examples, one a line`, {
+    code: "data.too-little",
+    file,
+  });
 }
 
 function refuseNul(text: string, file: string): void {
   const found = text.indexOf("\0");
   if (found < 0) return;
   const line = 1 + newlines(text, found);
-  throw new DataError(`${file}, line ${line}: a NUL character, which no text has; remove it (or, if this is UTF-16, save it as UTF-8)`);
+  throw new DataError("a NUL character, which no text has; remove it (or, if this is UTF-16, save it as UTF-8)", { file, line });
 }
 
-function refuseTwins({ columns, headerLine }: Table, file: string): void {
+function refuseTwins({ columns, headerLine: line }: Table, file: string): void {
   const seen = new Set<string>();
   for (const name of columns) {
-    if (seen.has(name)) throw new DataError(`${file}, line ${headerLine}: two columns are called ${quoted(name)}; rename one of them`);
+    if (seen.has(name))
+      throw new DataError(`two columns are called ${quoted(name)}; rename one of them`, { code: "data.columns", file, line });
     seen.add(name);
   }
 }

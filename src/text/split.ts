@@ -1,5 +1,6 @@
 import { type Chance, chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import type { Example } from "./examples.ts";
 
 /** What a model is given: the text, or the source. */
@@ -32,10 +33,13 @@ export interface Split<E> {
  */
 export function splitByHash<E extends Example>(examples: readonly E[], fraction: number): Split<E> {
   if (!(fraction >= 0 && fraction < 1)) {
-    throw new ConfigError(`the share of the examples to validate with is from 0 to below 1, not ${fraction}; change --valid-fraction`);
+    throw new ConfigError(
+      sentence`the share of the examples to validate with is from 0 to below 1, not ${fraction}; change ${setting("validFraction")}`,
+      { code: "config.range", path: "validFraction" },
+    );
   }
   const kept = withoutDuplicates(examples);
-  const inside = chosen(new Set(kept.map(inputOf)), fraction);
+  const inside = heldOut(new Set(kept.map(inputOf)), fraction);
   const valid = kept.filter((example) => inside.has(inputOf(example)));
   const train = kept.filter((example) => !inside.has(inputOf(example)));
   return { train, valid, duplicates: examples.length - kept.length };
@@ -46,7 +50,8 @@ interface Hashed {
   readonly hash: number;
 }
 
-function chosen(inputs: ReadonlySet<string>, fraction: number): Set<string> {
+/** The inputs to validate with. */
+function heldOut(inputs: ReadonlySet<string>, fraction: number): Set<string> {
   const source = chance(0).fork("split");
   const inside = new Set<string>();
   let lowest: Hashed | undefined;

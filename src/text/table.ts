@@ -38,5 +38,6 @@ export function newlines(text: string, before = text.length): number {
 const mostRows = 5_000_000;
 
 export function refuseTooMany(rows: number, file: string): void {
-  if (rows > mostRows) throw new DataError(`${file}: more than ${mostRows / 1e6} million examples; train on a part of them`);
+  if (rows <= mostRows) return;
+  throw new DataError(`more than ${mostRows / 1e6} million examples; train on a part of them`, { code: "data.too-much", file });
 }

@@ -6,7 +6,7 @@ import { lines, named, type Row, type Table } from "./table.ts";
 export function tsvTable(text: string, file: string): Table {
   for (const { line, content } of lines(text)) {
     const columns = content.split("\t");
-    if (columns.length === 1) throw new DataError(`${file}, line ${line}: ${oneColumn(content)}`);
+    if (columns.length === 1) throw new DataError(oneColumn(content), { file, line });
     return { columns, headerLine: line, rows: { [Symbol.iterator]: () => rows(text, columns, file) } };
   }
   return { columns: [], headerLine: 1, rows: [] };
@@ -23,7 +23,7 @@ function* rows(text: string, columns: readonly string[], file: string): Generato
   for (const { line, content } of lines(text)) {
     if (!header) {
       const values = content.split("\t");
-      if (values.length !== columns.length) throw new DataError(`${file}, line ${line}: ${wrongCount(values.length, columns)}`);
+      if (values.length !== columns.length) throw new DataError(wrongCount(values.length, columns), { file, line });
       yield { line, fields: named(columns, values) };
     }
     header = false;

@@ -26,7 +26,7 @@ export async function* textChunks(
   let rest: Uint8Array = new Uint8Array(0);
   let { offset, line } = from;
   for await (const chunk of chunks) {
-    const bytes = joined(rest, chunk);
+    const bytes = concatBytes(rest, chunk);
     const whole = bytes.subarray(0, wholeLength(bytes));
     rest = bytes.slice(whole.length);
     const text = decode(whole, { file, offset, line });
@@ -50,13 +50,14 @@ function decode(bytes: Uint8Array, { file, offset, line }: Place): string {
     return strict.decode(bytes);
   } catch (cause) {
     const bad = firstBadByte(bytes);
-    if (bad < 0) throw new DataError(`${file}: ${bytes.length} bytes are too many for one text; split the file`, { cause });
+    if (bad < 0)
+      throw new DataError(`${bytes.length} bytes are too many for one text; split the file`, { code: "data.too-much", file, cause });
     const where = `${file}, line ${line + newlines(bytes.subarray(0, bad))}, byte ${offset + bad}`;
     const found = `0x${bytes[bad].toString(16).toUpperCase().padStart(2, "0")}`;
     const wide = offset + bad === 0 && (found === "0xFF" || found === "0xFE"); // the byte order marks of UTF-16
     throw new DataError(
       `${where}: invalid UTF-8 (found ${found}); save the file as UTF-8, for instance with \`iconv -f ${wide ? "utf-16" : "latin1"} -t utf-8\``,
-      { cause },
+      { code: "data.line", cause },
     );
   }
 }
@@ -95,7 +96,7 @@ function wholeLength(bytes: Uint8Array): number {
   return start >= 0 && start + characterLength(bytes[start]) > bytes.length ? start : bytes.length;
 }
 
-function joined(before: Uint8Array, after: Uint8Array): Uint8Array {
+function concatBytes(before: Uint8Array, after: Uint8Array): Uint8Array {
   if (before.length === 0) return after;
   const bytes = new Uint8Array(before.length + after.length);
   bytes.set(before);

@@ -20,7 +20,10 @@ const learners: Record<TokenizerKind, (texts: Texts, vocab?: number) => Promise<
   char: learnChar,
   byte: async (_, vocab) => {
     if (vocab !== undefined)
-      throw new ConfigError(`at vocab: a byte vocabulary is always 258: 256 bytes and two special tokens, not ${vocab}`);
+      throw new ConfigError(`a byte vocabulary is always 258: 256 bytes and two special tokens, not ${vocab}`, {
+        code: "config.range",
+        at: "vocab",
+      });
     return byteJson();
   },
   word: learnWord,
@@ -35,6 +38,9 @@ const learners: Record<TokenizerKind, (texts: Texts, vocab?: number) => Promise<
  */
 export async function trainTokenizer(kind: TokenizerKind, texts: Texts, options: TrainTokenizerOptions = {}): Promise<Tokenizer> {
   if (!Object.hasOwn(learners, kind))
-    throw new ConfigError(`at tokenizer: ${kind} is not a kind of tokenizer${suggest(kind, tokenizerKinds)}`);
+    throw new ConfigError(`${kind} is not a kind of tokenizer${suggest(kind, tokenizerKinds)}`, {
+      code: "config.unknown-name",
+      at: "tokenizer",
+    });
   return loadTokenizer(await learners[kind](texts, options.vocab), `the new ${kind} tokenizer`);
 }

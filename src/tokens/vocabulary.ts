@@ -49,5 +49,5 @@ export function vocabSize(asked: number | undefined, usual: number, least: numbe
   const wanted = asked ?? Math.max(usual, least);
   if (Number.isInteger(wanted) && wanted >= least && wanted <= most) return wanted;
   const limits = wanted > least ? `at most ${most} and whole` : `at least ${least}: ${needs}`;
-  throw new ConfigError(`at vocab: ${wanted} does not fit; a ${kind} vocabulary is ${limits}`);
+  throw new ConfigError(`${wanted} does not fit; a ${kind} vocabulary is ${limits}`, { code: "config.range", at: "vocab" });
 }

@@ -44,7 +44,7 @@ export function readWordpiece(json: TokenizerJson, where: string): Tokenizer {
     encode: inPieces((piece, into) => {
       for (const [word] of piece.matchAll(regex)) for (const id of pieces.of(word)) into.push(id);
     }),
-    decode: (given) => joined(given.map((id) => tokens[id])),
+    decode: (given) => textOfPieces(given.map((id) => tokens[id])),
     piece: (id) => tokens[id],
   });
 }
@@ -80,7 +80,7 @@ class Pieces {
 }
 
 /** Pieces to text: no space before ## and none before the signs that end a sentence or a part of it. */
-function joined(pieces: readonly string[]): string {
+function textOfPieces(pieces: readonly string[]): string {
   const parts = pieces.map((piece, i) => {
     if (i === 0) return piece;
     if (piece.startsWith(prefix)) return piece.slice(prefix.length);

@@ -1,4 +1,5 @@
 import { DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { countUnknown } from "../batches/encode.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
@@ -43,7 +44,10 @@ export function fitted(ids: Int32Array, context: number, { what, keep, strict, w
   if (over <= 0) return ids;
   const number = (value: number) => value.toLocaleString("en");
   const found = `the ${what} has ${number(ids.length)} tokens, and the context ${number(context)}`;
-  if (strict) throw new DataError(`${found}; shorten it, or leave out --strict to use its ${keep} ${number(context)} tokens`);
+  if (strict)
+    throw new DataError(sentence`${found}; shorten it, or leave out ${setting("strict")} to use its ${keep} ${number(context)} tokens`, {
+      code: "data.too-much",
+    });
   warn?.(`${found}: its ${keep === "last" ? "first" : "last"} ${number(over)} tokens are dropped`);
   return keep === "last" ? ids.slice(over) : ids.slice(0, context);
 }

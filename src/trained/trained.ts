@@ -1,4 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
+import { call, sentence } from "../base/sentence.ts";
 import { type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
@@ -69,7 +70,7 @@ export class TrainedModel implements TrainedParts {
   require(task: Task): void {
     if (this.task === task) return;
     const { what, command } = does[this.task];
-    throw new ConfigError(`${this.name}: this run ${what}; use qkv ${command} ${this.name}`);
+    throw new ConfigError(sentence`${this.name}: this run ${what}; use ${call(command, this.name)}`, { code: "config.task" });
   }
 
   /** Something made of this model: made once for a key, and kept. It stays alive until it is let go of. */

@@ -88,12 +88,12 @@ export async function* fit(
       const rate = learningRate(optimizer.steps + 1);
       const norm = optimizer.step(rate);
       if (!Number.isFinite(norm))
-        throw new NonFiniteError(`at step ${optimizer.steps + 1}: ${whichGradient(optimizer)}; the weights were not touched`);
+        throw new NonFiniteError(`${whichGradient(optimizer)}; the weights were not touched`, { step: optimizer.steps + 1 });
       yield { kind: "step", step: optimizer.steps, loss: value, lr: rate, norm, tokens, seconds: clock() - begin };
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
       const found = await validation.loss(optimizer.weights);
-      if (!Number.isFinite(found)) throw new NonFiniteError(`at step ${optimizer.steps}: the validation loss is ${found}`);
+      if (!Number.isFinite(found)) throw new NonFiniteError(`the validation loss is ${found}`, { step: optimizer.steps });
       const improved = found < progress.bestLoss;
       progress = improved ? { bestLoss: found, bestStep: optimizer.steps, waited: 0 } : { ...progress, waited: progress.waited + 1 };
       yield { kind: "validation", step: optimizer.steps, loss: found, improved, progress, seconds: clock() - validationBegin };
@@ -125,9 +125,9 @@ async function gradients(
     const value = Number(results.loss.data[0]);
     if (!Number.isFinite(value)) {
       const origin = await step.whereNonFinite(feeds, run);
-      throw new NonFiniteError(
-        `at step ${optimizer.steps + 1}: the loss is ${value}${origin ? `; it first appeared ${origin}` : ""}; the weights were not touched`,
-      );
+      throw new NonFiniteError(`the loss is ${value}${origin ? `; it first appeared ${origin}` : ""}; the weights were not touched`, {
+        step: optimizer.steps + 1,
+      });
     }
     mean += (value * targets) / total;
     if (accumulate > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : i === accumulate - 1 ? "last" : "middle");

@@ -83,6 +83,8 @@ export function optimizer(name: OptimizerName, layout: ParameterLayout, options:
     case "sgd":
       return new Sgd(layout, { ...options, momentum: options.beta1 });
     default:
-      throw new ConfigError(`there is no optimizer called "${name}"; there are ${optimizerNames.join(", ")}`);
+      throw new ConfigError(`there is no optimizer called "${name}"; there are ${optimizerNames.join(", ")}`, {
+        code: "config.unknown-name",
+      });
   }
 }

@@ -31,6 +31,8 @@ export function learningRate(step: number, { schedule, lr, minLr, warmup, steps 
     case "noam":
       return lr * Math.sqrt(Math.max(1, warmup) / step);
     default:
-      throw new ConfigError(`there is no schedule called "${schedule}"; there are ${schedules.join(", ")}`);
+      throw new ConfigError(`there is no schedule called "${schedule}"; there are ${schedules.join(", ")}`, {
+        code: "config.unknown-name",
+      });
   }
 }

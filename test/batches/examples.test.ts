@@ -105,7 +105,7 @@ describe("batches of examples", () => {
 
   it("refuse fewer examples than a batch", () => {
     expect(() => trainingBatches(labelled([1, 2]), labelledLayout, { batch: 3, shapes: "any" }, chance(1))).toThrow(
-      "there are 2 examples to train on, fewer than a batch of 3; give more, or a smaller --batch",
+      "there are 2 examples to train on, fewer than a batch of 3; give more, or a smaller batch",
     );
   });
 

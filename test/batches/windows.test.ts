@@ -52,7 +52,7 @@ describe("windows to train on", () => {
 
   it("refuse a text that is shorter than a batch", () => {
     expect(() => trainingWindows(count(100), { batch: 12, context: 64 }, chance(1))).toThrow(
-      "the text has 100 tokens, and one batch of 12 windows of 64 needs 833; give more text, or a smaller --batch or --context",
+      "the text has 100 tokens, and one batch of 12 windows of 64 needs 833; give more text, or a smaller batch or context",
     );
   });
 });

@@ -37,7 +37,7 @@ describe("examples", () => {
     const one = file("one.tsv", "text\tlabel\na\tx\n");
     const pairs = file("pairs.csv", "source,target\na,x\n");
     await expect(readExamples([one, pairs])).rejects.toThrow(
-      `${pairs}, line 1: no column "text" (found "source", "target"); rename one, or give its name with --text-column`,
+      `${pairs}, line 1: no column "text" (found "source", "target"); rename one, or give its name with columns.text`,
     );
   });
 
@@ -48,10 +48,10 @@ describe("examples", () => {
     );
     await expect(readExamples(["data"])).rejects.toThrow("data: no ending; data is");
     await expect(readExamples(["a.txt"], { task: "classify" })).rejects.toThrow(
-      'a.txt: a .txt is plain text, for --task lm; classify wants the columns "text", "label" of a .tsv, .csv or .jsonl',
+      'a.txt: a .txt is plain text, for task: "lm"; classify wants the columns "text", "label" of a .tsv, .csv or .jsonl',
     );
     await expect(readExamples(["a.txt"])).rejects.toThrow(
-      "a.txt: a .txt is plain text, for --task lm; examples are a .tsv, .csv or .jsonl",
+      'a.txt: a .txt is plain text, for task: "lm"; examples are a .tsv, .csv or .jsonl',
     );
     await expect(readExamples([])).rejects.toThrow("no data file was given; name a .tsv, .csv or .jsonl");
   });
@@ -63,7 +63,10 @@ describe("examples", () => {
       return path;
     });
     await expect(readExamples(halves)).rejects.toThrow(
-      new DataError(`${halves[1]}: more than 400 MB of examples in all, which are held in memory; train on a part of them`),
+      new DataError("more than 400 MB of examples in all, which are held in memory; train on a part of them", {
+        code: "data.too-much",
+        file: halves[1],
+      }),
     );
   });
 });
@@ -72,16 +75,23 @@ describe("a file that cannot be read", () => {
   it("does not exist, though another may", async () => {
     file("reviews.tsv", "text\tlabel\na\tx\n");
     const path = join(folder, "review.tsv");
-    await expect(readExamples([path])).rejects.toThrow(new DataError(`${path}: no such file; did you mean "reviews.tsv"?`));
+    await expect(readExamples([path])).rejects.toThrow(
+      new DataError(`${path}: no such file; did you mean "reviews.tsv"?`, { code: "data.file" }),
+    );
     await expect(whole(join(folder, "none", "a.txt"))).rejects.toThrow(
-      new DataError(`${join(folder, "none", "a.txt")}: no such file; the folder ${join(folder, "none")} cannot be read either`),
+      new DataError(`no such file; the folder ${join(folder, "none")} cannot be read either`, {
+        code: "data.file",
+        file: join(folder, "none", "a.txt"),
+      }),
     );
   });
 
   it("is a folder, or has a name that no file has", async () => {
     const path = join(folder, "folder.tsv");
     mkdirSync(path);
-    await expect(readExamples([path])).rejects.toThrow(new DataError(`${path}: this is a folder; name a file in it`));
+    await expect(readExamples([path])).rejects.toThrow(
+      new DataError(`${path}: this is a folder; name a file in it`, { code: "data.file" }),
+    );
     await expect(hashFiles([path])).rejects.toThrow(DataError);
     await expect(whole("a\0.txt")).rejects.toThrow(DataError);
     await expect(whole(join(file("x.txt", "x"), "y.txt"))).rejects.toThrow("a part of this path is a file, not a folder");

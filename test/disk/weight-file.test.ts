@@ -9,7 +9,7 @@ import { type ModelConfig, modelConfig } from "../../src/models/any.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { trainingDefaults } from "../../src/runs/defaults.ts";
 import { type OpenRun, openRun, runWeights, sha256, writeRun } from "../../src/runs/folder.ts";
-import type { Precision } from "../../src/runtime/device.ts";
+import { type Precision, precisions } from "../../src/runtime/device.ts";
 import { saveTokenizer, trainTokenizer } from "../../src/tokens/index.ts";
 import { baked } from "../../src/trained/baked.ts";
 import { parametersAsTensors } from "../../src/weights/load.ts";
@@ -68,7 +68,7 @@ describe("weights that the engine reads from the run's own file", () => {
       expect(file.numbers(name)).toEqual(weights.view(name).data);
       expect(file.source(name).kind).toBe("external");
     }
-    for (const precision of ["f32", "q8", "q4"] as const satisfies Precision[])
+    for (const precision of precisions)
       expect(await said(model, file, precision)).toEqual(await said(model, weightsInMemory(weights), precision));
   });
 

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { positionKinds } from "../../src/layers/positions.ts";
 import { speakerOf } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 import { clearWeights, expectSame, randomIds, WholeModel } from "./whole-model.ts";
@@ -6,7 +7,6 @@ import { clearWeights, expectSame, randomIds, WholeModel } from "./whole-model.t
 // Room is made in steps of 64 places, and an RNN reads prompts in pieces of 32: nothing happens at these borders.
 
 const sizes = { layers: 1, width: 8, vocab: 9, context: 200 };
-const positionKinds = ["learned", "sinusoidal", "rotary", "relative", "alibi", "none"] as const;
 const models: [string, ModelInput][] = [
   ...positionKinds.map((positions): [string, ModelInput] => [
     `a decoder, ${positions} positions`,

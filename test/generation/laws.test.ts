@@ -1,35 +1,28 @@
 import { describe, expect, it } from "vitest";
 import type { Next } from "../../src/generation/speech.ts";
+import { maskPlaces } from "../../src/layers/attention.ts";
+import { normPlaces } from "../../src/layers/block.ts";
+import { positionJoins } from "../../src/layers/positions.ts";
+import { cells } from "../../src/layers/recurrent.ts";
+import { scoreKinds } from "../../src/layers/scores.ts";
 import { speakerOf } from "../../src/library/here.ts";
 import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
-import { type Combination, pairwise, product } from "../support/combinations.ts";
+import { type Combination, crossing, insideAttention, pairwise, possible, product } from "../support/combinations.ts";
 import { clearWeights, expectSame, logSumExp, randomIds, spread, WholeModel } from "./whole-model.ts";
 
 // What is said token by token, with rows of many lengths together, is what the whole model says of each whole row. Every pair of
 // choices occurs here; QKV_LAWS=full runs the product of all that happens inside attention.
 
-const choices = {
-  positions: ["learned", "sinusoidal", "rotary", "relative", "alibi", "none"],
-  score: ["scaled", "dot", "bilinear", "additive"],
-  attention: ["softmax", "linear", "free"],
-  multiHead: ["split", "narrow", "wide"],
-  norm: ["layer", "rms", "none"],
-  mask: ["before-softmax", "after-softmax", "none"],
-};
+const choices = { ...insideAttention, mask: maskPlaces };
 const rest = {
-  normPlace: ["pre", "post"],
-  joinPositions: ["add", "concat"],
+  normPlace: normPlaces,
+  joinPositions: positionJoins,
   keySize: [undefined, 6],
   valueSize: [undefined, 3],
   tie: [true, false],
   residual: [true, false],
   feedforward: [true, false],
 };
-const possible = ({ attention, score, multiHead, keySize, valueSize, joinPositions, positions }: Combination): boolean =>
-  (attention !== "free" ||
-    (score !== "bilinear" && score !== "additive" && multiHead !== "wide" && keySize === undefined && valueSize === undefined)) &&
-  (joinPositions !== "concat" || positions === "learned" || positions === "sinusoidal");
-const crossing = (one: Combination): boolean => possible(one) && one.attention !== "free";
 const full = process.env.QKV_LAWS === "full";
 const combinations = (extra: Record<string, readonly unknown[]>, allowed: (one: Combination) => boolean): Combination[] =>
   full ? product(choices).filter(allowed) : pairwise({ ...choices, ...rest, ...extra }, allowed);
@@ -79,16 +72,16 @@ describe("token by token equals all at once", () => {
   );
 
   const rnn = { model: "rnn", width: 6, vocab: small.vocab, context: small.context } as const;
-  it.each(named(product({ cell: ["rnn", "gru", "lstm"], layers: [1, 2], tie: [true, false] })))("RNN language model: %s", (_, one) =>
+  it.each(named(product({ cell: cells, layers: [1, 2], tie: [true, false] })))("RNN language model: %s", (_, one) =>
     law({ ...rnn, task: "lm", ...one }),
   );
 
   const translating = {
-    cell: ["rnn", "gru", "lstm"],
+    cell: cells,
     attention: [true, false],
     bidirectional: [true, false],
     layers: [1, 2],
-    score: ["scaled", "dot", "bilinear", "additive"],
+    score: scoreKinds,
     tie: [true, false],
     sourceVocab: [undefined, 7],
   };

@@ -32,7 +32,7 @@ describe("a prompt", () => {
       said: ["the prompt has 15 tokens, and the context 10: its first 5 tokens are dropped"],
     });
     expect(() => prompted("Call me Ishmael", decoder, { strict: true })).toThrow(
-      "the prompt has 15 tokens, and the context 10; shorten it, or leave out --strict to use its last 10 tokens",
+      "the prompt has 15 tokens, and the context 10; shorten it, or leave out strict to use its last 10 tokens",
     );
   });
 

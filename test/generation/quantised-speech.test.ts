@@ -9,7 +9,7 @@ import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { speakerOf } from "../../src/library/here.ts";
 import { modelConfig } from "../../src/models/any.ts";
 import { nodeDevice } from "../../src/node/device.ts";
-import type { Precision } from "../../src/runtime/device.ts";
+import { type Precision, precisions } from "../../src/runtime/device.ts";
 import { product } from "../support/combinations.ts";
 import { table, trained } from "./trained.ts";
 
@@ -53,7 +53,7 @@ describe("a trained model", async () => {
 
   it.each(
     product({
-      precision: ["f32", "q8", "q4"],
+      precision: precisions,
       name: ["decoder/tokens", "decoder/block.0/feedforward/expand/weight", "decoder/block.1/attention/out/bias"],
       wrong: [Number.NaN, Infinity],
     }),

@@ -139,7 +139,9 @@ describe("the best texts", () => {
     const [[same]] = await writer.best([prompt.slice(5)], { tokens: 10, beams: 2, strict: true });
     expect(ids(cut)).toEqual(ids(same));
     expect(cut.tokens.length + (cut.finish === "end" ? 1 : 0)).toBeLessThanOrEqual(10);
-    await expect(writer.best([prompt], { tokens: 10, beams: 2, strict: true })).rejects.toThrow("ask for fewer, or leave out --strict");
+    await expect(writer.best([prompt], { tokens: 10, beams: 2, strict: true })).rejects.toThrow(
+      "ask for fewer, or leave out strict to drop",
+    );
   });
 
   it("are shorter than asked for rather than to forget a short prompt", async () => {

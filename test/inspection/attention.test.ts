@@ -104,7 +104,7 @@ describe("attention by layer and head", () => {
       "rnn without attention",
       "a",
       {},
-      /an RNN encoder–decoder without attention has no attention to look at; train it without --no-attention/,
+      /an RNN encoder–decoder without attention has no attention to look at; train it without attention: false/,
     ],
     ["rnn language model", "a", {}, /an RNN language model has no attention to look at; look into a decoder/],
   ] as const)("refuses (%s, %j, %j) with a sentence", async (name, text, options, sentence) => {

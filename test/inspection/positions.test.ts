@@ -49,7 +49,7 @@ describe("the table of positions", () => {
   });
 
   it("is refused where there is none", async () => {
-    await expect(tableOf({ positions: "none" })).rejects.toThrow("trained with --positions none has no table of positions");
+    await expect(tableOf({ positions: "none" })).rejects.toThrow('trained with positions: "none" has no table of positions');
     await expect(tableOf({}, inputs["rnn language model"])).rejects.toThrow("reads in order and has no table of positions");
   });
 });

@@ -3,6 +3,10 @@ import { array, type HostArray } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import type { TensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { normPlaces } from "../../src/layers/block.ts";
+import { activations } from "../../src/layers/feedforward.ts";
+import { positionJoins } from "../../src/layers/positions.ts";
+import { cells } from "../../src/layers/recurrent.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoderLoss } from "../../src/models/encoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
@@ -10,22 +14,15 @@ import { rnnLanguageModelLoss, rnnLoss } from "../../src/models/rnn.ts";
 import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
-import { type Combination, pairwise, product } from "../support/combinations.ts";
+import { type Combination, crossing, insideAttention, pairwise, possible, product } from "../support/combinations.ts";
 
 // Laws that hold whatever a model is made of. Every pair of choices occurs here; QKV_LAWS=full runs the product of all that
 // happens inside attention (positions, score, kind, heads, norm).
 
-const choices = {
-  positions: ["learned", "sinusoidal", "rotary", "relative", "alibi", "none"],
-  score: ["scaled", "dot", "bilinear", "additive"],
-  attention: ["softmax", "linear", "free"],
-  multiHead: ["split", "narrow", "wide"],
-  norm: ["layer", "rms", "none"],
-  normPlace: ["pre", "post"],
-};
+const choices = { ...insideAttention, normPlace: normPlaces };
 const rest = {
-  activation: ["relu", "gelu", "gelu-tanh", "swiglu"],
-  joinPositions: ["add", "concat"],
+  activation: activations,
+  joinPositions: positionJoins,
   residual: [true, false],
   feedforward: [true, false],
   keySize: [undefined, 6],
@@ -33,11 +30,6 @@ const rest = {
   normAffine: [true, false],
 };
 
-const possible = ({ attention, score, multiHead, keySize, valueSize, joinPositions, positions }: Combination): boolean =>
-  (attention !== "free" ||
-    (score !== "bilinear" && score !== "additive" && multiHead !== "wide" && keySize === undefined && valueSize === undefined)) &&
-  (joinPositions !== "concat" || positions === "learned" || positions === "sinusoidal");
-const crossing = (one: Combination): boolean => possible(one) && one.attention !== "free";
 const full = process.env.QKV_LAWS === "full";
 const combinations = (allowed: (one: Combination) => boolean): Combination[] =>
   full ? product(choices).filter(allowed) : pairwise({ ...choices, ...rest }, allowed);
@@ -169,7 +161,7 @@ describe("an encoder–decoder", () => {
 
 describe("an RNN encoder–decoder", () => {
   const all = product({
-    cell: ["rnn", "gru", "lstm"],
+    cell: cells,
     attention: [true, false],
     bidirectional: [true, false],
     layers: [1, 2],
@@ -199,7 +191,7 @@ describe("an RNN encoder–decoder", () => {
 });
 
 describe("an RNN language model", () => {
-  it.each(["rnn", "gru", "lstm"] as const)("%s: a later token changes nothing before it, and a batch is its sequences", async (cell) => {
+  it.each(cells)("%s: a later token changes nothing before it, and a batch is its sequences", async (cell) => {
     const fn = rnnLanguageModelLoss({ cell, width: 6, layers: 2, vocab: 9 });
     const { scores, release } = await running(fn, { batch: 2, time: 5 }, { symbols: "bound" });
     const feeds = (rows: number[][]) => ({ ids: ids(rows), targets: ids(rows) });

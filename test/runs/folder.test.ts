@@ -39,7 +39,7 @@ it("a tokenizer of somebody else is not replaced unasked", () => {
 
 it("a config.json that is not that of a run is not replaced, even when asked", () => {
   const foreign = folder("foreign", { "config.json": '{"architectures":["BertModel"]}', "model.safetensors": "" });
-  expect(() => clearRun(foreign, true)).toThrow("is not that of a run, so --overwrite leaves it alone");
+  expect(() => clearRun(foreign, true)).toThrow("is not that of a run, so overwrite: true leaves it alone");
   expect(readdirSync(foreign)).toHaveLength(2);
 });
 

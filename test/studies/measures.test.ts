@@ -7,7 +7,7 @@ import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { byBucket, inBuckets, share } from "../../src/studies/buckets.ts";
 import { reachOf, type Window } from "../../src/studies/gradients.ts";
-import { errorByPlace, found } from "../../src/studies/places.ts";
+import { errorByPlace, unitsFound } from "../../src/studies/places.ts";
 import { recallContext, recallQuestions, recallText } from "../../src/studies/recall.ts";
 import { stepsFor } from "../../src/studies/speed.ts";
 import { shown } from "../../src/studies/table.ts";
@@ -24,11 +24,11 @@ describe("buckets", () => {
 
 describe("places", () => {
   it("of what an answer has are those of the alignment with the fewest edits", () => {
-    expect(found([..."abcd"], [..."abcd"])).toEqual([true, true, true, true]);
-    expect(found([..."bcd"], [..."abcd"])).toEqual([false, true, true, true]);
-    expect(found([..."axxcd"], [..."abcd"])).toEqual([true, false, true, true]);
-    expect(found([], [..."ab"])).toEqual([false, false]);
-    expect(found([..."ab"], [])).toEqual([]);
+    expect(unitsFound([..."abcd"], [..."abcd"])).toEqual([true, true, true, true]);
+    expect(unitsFound([..."bcd"], [..."abcd"])).toEqual([false, true, true, true]);
+    expect(unitsFound([..."axxcd"], [..."abcd"])).toEqual([true, false, true, true]);
+    expect(unitsFound([], [..."ab"])).toEqual([false, false]);
+    expect(unitsFound([..."ab"], [])).toEqual([]);
   });
 
   it("are counted in fifths of the reference", () => {

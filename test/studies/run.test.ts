@@ -105,11 +105,16 @@ describe("a study", () => {
 
   it("refuses what does not fit, with a cure", async () => {
     await expect(follow(comparison, "whole", { only: "frist" })).rejects.toThrow(
-      new ConfigError('the study comparison has no row called "frist"; did you mean "first"?'),
+      new ConfigError('the study comparison has no row called "frist"; did you mean "first"?', {
+        code: "config.unknown-name",
+        path: "only",
+      }),
     );
     await expect(follow(comparison, "whole", { steps: 3, minutes: 1 })).rejects.toThrow(ConfigError);
     await expect(follow(comparison, "whole", { minutes: 1 })).rejects.toThrow(
-      new RunError(`${join(folder, "whole")} holds rows that were trained for 3 steps each, not for 1 minute each; choose another --out`),
+      new RunError(`${join(folder, "whole")} holds rows that were trained for 3 steps each, not for 1 minute each; choose another out`, {
+        code: "run.exists",
+      }),
     );
     await expect(follow({ ...comparison, name: "other" }, "whole", { steps: 3 })).rejects.toThrow(/holds the study comparison, not other/);
     writeFileSync(join(folder, "whole", "results.json"), '{"study": "comparison", "rows": {"first": 3}}');

@@ -56,7 +56,9 @@ describe("the studies", () => {
       expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
       for (const { name } of rows) expect(name).toMatch(/^[a-z0-9-]+$/);
     }
-    expect(() => study("toy")).toThrow(new ConfigError('there is no study called "toy"; did you mean "toys"?'));
+    expect(() => study("toy")).toThrow(
+      new ConfigError('there is no study called "toy"; did you mean "toys"?', { code: "config.unknown-name" }),
+    );
   });
 
   it("pronounce: errors by length and by place", async () => {

@@ -1,8 +1,31 @@
 import { chance } from "../../src/base/chance.ts";
+import { mixKinds } from "../../src/layers/attention.ts";
+import { multiHeadKinds } from "../../src/layers/heads.ts";
+import { normKinds } from "../../src/layers/norm.ts";
+import { positionKinds } from "../../src/layers/positions.ts";
+import { scoreKinds } from "../../src/layers/scores.ts";
 
 /** A choice for each of several questions. */
 export type Choices = Readonly<Record<string, readonly unknown[]>>;
 export type Combination = Readonly<Record<string, unknown>>;
+
+/** All that happens inside attention. */
+export const insideAttention = {
+  positions: positionKinds,
+  score: scoreKinds,
+  attention: mixKinds,
+  multiHead: multiHeadKinds,
+  norm: normKinds,
+} as const;
+
+/** Choices that are each right can be wrong together. */
+export const possible = ({ attention, score, multiHead, keySize, valueSize, joinPositions, positions }: Combination): boolean =>
+  (attention !== "free" ||
+    (score !== "bilinear" && score !== "additive" && multiHead !== "wide" && keySize === undefined && valueSize === undefined)) &&
+  (joinPositions !== "concat" || positions === "learned" || positions === "sinusoidal");
+
+/** The same with a source, which parameter-free attention has no way to ask. */
+export const crossing = (one: Combination): boolean => possible(one) && one.attention !== "free";
 
 /** Every combination. */
 export function product(choices: Choices): Combination[] {

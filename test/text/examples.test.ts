@@ -37,7 +37,7 @@ describe("the task", () => {
   it("must be chosen when the columns fit more than one", () => {
     const both = "text\tlabel\ttarget\na\tb\tc\n";
     expect(refusal(both, "tsv")).toBe(
-      'data.tsv, line 1: the columns "label" (classify), "target" (translate) fit more than one task; choose with --task classify|translate',
+      'data.tsv, line 1: the columns "label" (classify), "target" (translate) fit more than one task; choose with task: "classify"|"translate"',
     );
     expect(parseExamples(both, "tsv", "a", { task: "classify" }).task).toBe("classify");
     expect(parseExamples(both, "tsv", "a", { columns: { source: "text", target: "target" } }).task).toBe("translate");
@@ -47,7 +47,7 @@ describe("the task", () => {
     expect(refusal("text\tlable\na\tb\n", "tsv")).toBe(
       'data.tsv, line 1: no column tells the task (found "text", "lable"; did you mean "label"?); ' +
         'wanted one of "label" (classify), "tags" (tag), "target" (translate); ' +
-        "rename one, or give its name with --label-column, --tags-column or --target-column",
+        "rename one, or give its name with columns.label, columns.tags or columns.target",
     );
   });
 });
@@ -63,18 +63,18 @@ describe("columns", () => {
     ]);
   });
 
-  it("that are missing are named, with the nearest one and the flag", () => {
+  it("that are missing are named, with the nearest one and the setting", () => {
     expect(refusal("txet\tlabel\na\tb\n", "tsv")).toBe(
-      'data.tsv, line 1: no column "text" (found "txet", "label"; did you mean "txet"?); rename one, or give its name with --text-column',
+      'data.tsv, line 1: no column "text" (found "txet", "label"; did you mean "txet"?); rename one, or give its name with columns.text',
     );
     expect(refusal("en,de\na,b\n", "csv", { task: "translate" })).toBe(
-      'data.csv, line 1: no column "source" (found "en", "de"); rename one, or give its name with --source-column',
+      'data.csv, line 1: no column "source" (found "en", "de"); rename one, or give its name with columns.source',
     );
     expect(refusal("text,stars\na,b\n", "csv", { columns: { label: "star" } })).toBe(
-      'data.csv, line 1: no column "star" (found "text", "stars"; did you mean "stars"?); rename one, or give its name with --label-column',
+      'data.csv, line 1: no column "star" (found "text", "stars"; did you mean "stars"?); rename one, or give its name with columns.label',
     );
     expect(refusal(json({ text: "a", label: "b" }, { text: "c" }), "jsonl")).toBe(
-      'data.jsonl, line 2: no column "label" (found "text"); rename one, or give its name with --label-column',
+      'data.jsonl, line 2: no column "label" (found "text"); rename one, or give its name with columns.label',
     );
     const many = Array.from({ length: 5000 }, (_, i) => `column${i}`.repeat(30));
     expect(refusal(`${many.join("\t")}\n${many.join("\t")}\n`, "tsv", { task: "tag" }).length).toBeLessThan(700);

@@ -78,7 +78,7 @@ describe("the split", () => {
   it("refuses a share that leaves nothing to train on", () => {
     for (const share of [1, -0.1, Number.NaN]) expect(() => splitByHash([], share)).toThrow(ConfigError);
     expect(() => splitByHash([], 1)).toThrow(
-      "the share of the examples to validate with is from 0 to below 1, not 1; change --valid-fraction",
+      "the share of the examples to validate with is from 0 to below 1, not 1; change validFraction",
     );
   });
 });

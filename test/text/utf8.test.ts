@@ -58,7 +58,8 @@ describe("text from bytes", () => {
   ])("refuses %s", async (_, bytes, offset) => {
     const message = failure(Uint8Array.from(bytes));
     expect(message).toContain(`byte ${offset}: invalid UTF-8`);
-    for (const size of [1, 2, 3, 100]) await expect(streamed(Uint8Array.from(bytes), [size])).rejects.toThrow(new DataError(message));
+    for (const size of [1, 2, 3, 100])
+      await expect(streamed(Uint8Array.from(bytes), [size])).rejects.toThrow(new DataError(message, { code: "data.line" }));
   });
 });
 

@@ -1,0 +1,78 @@
+import { Command } from "commander";
+
+// What `qkv --help` tells of the commands. Each has its flags and its work in a file of its own, which is loaded when it is called.
+
+interface Entry {
+  /** Its arguments, and what each is. */
+  readonly arguments: Readonly<Record<string, string>>;
+  readonly summary: string;
+}
+
+const run = { "<run>": "the run folder" };
+
+const commands = {
+  train: {
+    arguments: { "[data...]": "files to train on; without any, a recipe" },
+    summary:
+      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label (classify), text,tags (tag) or source,target (translate)",
+  },
+  info: {
+    arguments: run,
+    summary: "what a run is: architecture, parameters, tokenizer, data, training so far",
+  },
+  eval: {
+    arguments: { ...run, "[data...]": "files to evaluate on" },
+    summary: "how good a trained model is: on data of your own, or on the part of its data that was held out",
+  },
+  generate: {
+    arguments: { ...run, "[prompt]": "what to go on with; without one, a text from its beginning" },
+    summary: "goes on with a text, or answers a source",
+  },
+  classify: {
+    arguments: { ...run, "[text...]": "texts; without any, the lines of standard input" },
+    summary: "the label of each text, and how sure the model is",
+  },
+  tag: {
+    arguments: { ...run, "[text...]": "texts; without any, the lines of standard input" },
+    summary: "a tag for each word of each text (or each character, as the model was trained)",
+  },
+  translate: {
+    arguments: { ...run, "[text...]": "sources; without any, the lines of standard input" },
+    summary: "the target of each source text",
+  },
+  look: {
+    arguments: { ...run, "[text]": "the text to look at (not for the views positions, path and loss)" },
+    summary: "look inside a model: where its attention goes for a text, as a picture",
+  },
+  cost: {
+    arguments: { "[run]": "a run folder; without one, a model from --preset and the flags below" },
+    summary:
+      "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs",
+  },
+  recipes: {
+    arguments: { "[name]": "one of them, with its settings" },
+    summary: "the ready recipes, what each teaches and the result it reaches",
+  },
+  study: {
+    arguments: { "[name]": "which; without a name, all are listed" },
+    summary: "comparisons of the lectures: several models, trained and measured alike; what is done already is not done again",
+  },
+  bench: {
+    arguments: {
+      "[name]":
+        "train: whole training steps (forward, backward, AdamW with clipping), beside the best MatMul; decode: generation, beside products with the same weights",
+    },
+    summary: "speed on this machine, as ratios to what the same engine can do at best",
+  },
+} as const satisfies Readonly<Record<string, Entry>>;
+
+export type CommandName = keyof typeof commands;
+export const commandNames = Object.keys(commands) as CommandName[];
+
+/** A command without its flags and its work: enough for the list of all. */
+export function bareCommand(name: CommandName): Command {
+  const { arguments: given, summary } = commands[name];
+  const bare = new Command(name).description(summary);
+  for (const [argument, what] of Object.entries(given)) bare.argument(argument, what);
+  return bare;
+}

@@ -1,0 +1,53 @@
+import type { Command, Option } from "commander";
+import { ConfigError, type QkvError } from "../base/errors.ts";
+import type { Value, Wording, Words } from "../base/sentence.ts";
+
+// What the library says, in the words of the command line: a setting is a flag, and a function a command.
+
+/** Functions of the library that are not called like their command, or are a flag of one. */
+const commandOf: Readonly<Record<string, string>> = { resume: "train --resume", evaluate: "eval", nextTokensOf: "look --view next" };
+
+export const flagWords: Words = {
+  setting(name, value) {
+    if (value === false) return `--no-${dashed(name)}`;
+    const flag = name.startsWith("columns.") ? `--${name.replace("columns.", "")}-column` : `--${dashed(name)}`;
+    return value === undefined || value === true ? flag : `${flag} ${[value].flat().map(written).join("|")}`;
+  },
+  settings(given) {
+    const list = Object.entries(given).map(([name, value]) => this.setting(name, value));
+    return list.join(" ");
+  },
+  call(name, args, instead) {
+    const [command, ...flags] = (commandOf[name] ?? name).split(" ");
+    const words = args.map((arg) => (typeof arg === "string" ? arg : this.settings(arg)));
+    return [...(instead ? [] : ["qkv", command]), ...flags, ...words].join(" ");
+  },
+};
+
+const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
+/** A learning rate is 1e-2 for whoever types it. */
+const written = (value: Value): string => (typeof value === "number" && 0 < value && value < 0.1 ? value.toExponential() : `${value}`);
+
+export const inFlags = (wording: Wording): string => (typeof wording === "string" ? wording : wording.in(flagWords));
+
+/** What to print of an error. A setting that is wrong is a flag that is wrong, for whoever typed it. */
+export function told(error: QkvError, command?: Command): string {
+  const flag = error instanceof ConfigError && command ? flagAt(error, command) : undefined;
+  if (!flag) return error.sentence.in(flagWords);
+  const { code, complaint, facts } = error;
+  if (facts.models) {
+    const able = facts.models.able.map((name) => `--model ${name}`).join(" or ");
+    return `${flag.long} has no meaning for --model ${facts.models.given}; it is for ${able}`;
+  }
+  if (flag.negate) return `${flag.long} has no meaning for this model; it is for --model rnn`;
+  return code === "config.type" ? `${flag.long} has no meaning for this model` : `${flag.long}: ${complaint.in(flagWords)}`;
+}
+
+/** The flag of this command for the place of an error; the one that says no, if that was typed. */
+function flagAt({ facts: { at = "" } }: QkvError, command: Command): Option | undefined {
+  const name = at.split(".").at(-1);
+  const flags = command.options.filter((option) => option.attributeName() === name);
+  const refused = name !== undefined && command.getOptionValue(name) === false && command.getOptionValueSource(name) === "cli";
+  return (refused ? flags.find(({ negate }) => negate) : undefined) ?? flags.find(({ negate }) => !negate);
+}

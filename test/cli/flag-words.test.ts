@@ -1,0 +1,51 @@
+import { Command, Option } from "commander";
+import { describe, expect, it } from "vitest";
+import { ConfigError, FormatError, type QkvError } from "../../src/base/errors.ts";
+import { sentence, setting } from "../../src/base/sentence.ts";
+import { told } from "../../src/cli/flag-words.ts";
+import { modelFlags } from "../../src/cli/flags.ts";
+import { type ModelInput, modelConfig } from "../../src/models/any.ts";
+
+function called(...args: readonly string[]): Command {
+  const command = new Command("train").action(() => {});
+  for (const { flags, description } of modelFlags) command.addOption(new Option(flags, description));
+  return command.parse(args, { from: "user" });
+}
+
+function errorOf(settings: object): QkvError {
+  try {
+    modelConfig({ model: "decoder", vocab: 9, ...settings } as unknown as ModelInput);
+  } catch (error) {
+    return error as QkvError;
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("an error, for whoever typed flags", () => {
+  it.each<[object, string[], string]>([
+    [{ layers: 0 }, ["--layers", "0"], "--layers: a whole number from 1 to 1,000 is wanted, not 0"],
+    [
+      { width: 16, heads: 3 },
+      ["--heads", "3"],
+      "--heads: a --width of 16 is not divisible into 3 heads; change one of them, or give --key-size and --value-size with split heads",
+    ],
+    [{ cell: "gru" }, ["--cell", "gru"], "--cell has no meaning for --model decoder; it is for --model rnn"],
+    [{ attention: false }, ["--no-attention"], "--no-attention has no meaning for this model; it is for --model rnn"],
+    [{ model: "rnn", attention: "linear" }, ["--attention", "linear"], "--attention has no meaning for this model"],
+    [
+      { model: "encoder", labels: 2, tie: false },
+      ["--no-tie"],
+      "--no-tie has no meaning for --model encoder; it is for --model decoder or --model encoder-decoder or --model rnn",
+    ],
+    [{ vocab: 2e6 }, [], "at config.vocab: a whole number from 1 to 1,000,000 is wanted, not 2,000,000"], // no flag of this command
+  ])("%j", (settings, args, words) => {
+    expect(told(errorOf(settings), called(...args))).toBe(words);
+  });
+
+  it("names flags only where flags were typed: a file has settings", () => {
+    const facts = { at: "config.layers" };
+    expect(told(new FormatError("no", { ...facts, file: "config.json" }), called())).toBe("config.json: at config.layers: no");
+    expect(told(new ConfigError("no", facts))).toBe("at config.layers: no");
+    expect(told(new ConfigError(sentence`give ${setting("layers")}`, { path: "model.layers" }), called())).toBe("give --layers");
+  });
+});

@@ -1,0 +1,35 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+
+const dist = join(import.meta.dirname, "../../dist");
+
+/** The files that a command loads: ours by their places, others by their packages. Node writes them down for coverage. */
+function loadedBy(...args: readonly string[]): Set<string> {
+  const folder = mkdtempSync(join(tmpdir(), "qkv-loading-"));
+  try {
+    spawnSync(process.execPath, [join(dist, "cli/main.js"), ...args], { env: { ...process.env, NODE_V8_COVERAGE: folder } });
+    const reports = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
+    const urls: string[] = reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
+    const files = urls.filter((url) => url.startsWith("file:")).map((url) => fileURLToPath(url));
+    return new Set(files.map((file) => /node_modules\/((?:@[^/]*\/)?[^/]*)/.exec(file)?.[1] ?? relative(dist, file)));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+it.each([["--version"], ["--help"], ["trian"]])("qkv %s loads no command", (word) => {
+  const own = ["base/errors.js", "base/sentence.js", "cli/commands.js", "cli/flag-words.js", "cli/main.js"];
+  expect([...loadedBy(word)].sort()).toEqual([...own, "commander"]);
+});
+
+it.each([
+  ["train", "--help"],
+  ["help", "train"],
+])("qkv %s %s loads train, and no other command", (...words) => {
+  const files = loadedBy(...words);
+  expect([files.has("cli/train.js"), files.has("cli/look.js"), files.has("onnxruntime-node")]).toEqual([true, false, false]);
+});
