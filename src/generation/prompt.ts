@@ -1,5 +1,4 @@
 import { ConfigError, DataError } from "../base/errors.ts";
-import { sentence, setting } from "../base/sentence.ts";
 import { encodeSource } from "../batches/encode.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
