@@ -1,8 +1,9 @@
 import { array, emptyArray, type HostArray } from "../base/arrays.ts";
 import type { RnnConfig } from "../models/config.ts";
 import { rnnEncode, rnnStates, rnnStep } from "../models/rnn.ts";
-import { type CompileOptions, compile } from "../runtime/compile.ts";
+import { compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
+import { count, refuseOver, type SpeakerOptions, usualMemory } from "./memory.ts";
 import { integers, lengthsOf, longestOf, padded, roundedLength } from "./padded.ts";
 import { checkPrompt, isIdentity, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
@@ -19,7 +20,7 @@ interface Parts {
 }
 
 /** An RNN: all that it keeps of the tokens before is its state. */
-export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker {
+export function rnnSpeaker(config: RnnConfig, options: SpeakerOptions): Speaker {
   const made = new Map<string, { run(feeds: never): Promise<Arrays>; release(): Promise<void> }>();
   const unrolled = (axis: string, length: number, make: () => ReturnType<typeof rnnStep>): Step => {
     const key = `${axis} ${length}`;
@@ -36,12 +37,25 @@ export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker 
   return {
     vocab: config.vocab,
     longest: config.task === "lm" ? Number.POSITIVE_INFINITY : config.context,
-    check: (prompt) => checkPrompt(prompt, config.vocab, sourceVocab),
+    check(prompt) {
+      checkPrompt(prompt, config.vocab, sourceVocab);
+      if (sourceVocab !== undefined) refuseUnrolled(config, prompt.source?.length ?? 0, options);
+    },
     begin: () => new RnnSpeech(parts),
     release: async () => {
       for (const one of made.values()) await one.release();
     },
   };
+}
+
+/** What one step of one layer takes in an unrolled encoder, as measured: its nodes, here and in the engine. */
+const nodeBytes = 2 ** 18;
+
+function refuseUnrolled({ layers, width, bidirectional }: RnnConfig, tokens: number, { memory = usualMemory }: SpeakerOptions): void {
+  const each = layers * (bidirectional ? 2 : 1) * (nodeBytes + 32 * width);
+  const steps = roundedLength(tokens);
+  const sum = `${count(steps)} steps × ${count(each)} bytes`;
+  refuseOver(`a source of ${count(tokens)} tokens is unrolled, which takes`, sum, steps * each, memory);
 }
 
 class RnnSpeech implements Speech {

@@ -1,14 +1,14 @@
 import { ConfigError } from "../base/errors.ts";
 import type { ModelConfig } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
-import type { CompileOptions } from "../runtime/compile.ts";
+import type { SpeakerOptions } from "./memory.ts";
 import { rnnSpeaker } from "./recurrent.ts";
 import type { Speaker } from "./speech.ts";
 import { decoderSpeaker, encoderDecoderSpeaker } from "./transformer.ts";
 import { wholeSpeaker } from "./whole.ts";
 
 /** Any model that writes, with its weights baked in. An encoder does not write. */
-export function speakerOf(model: ModelConfig, options: CompileOptions): Speaker {
+export function speakerOf(model: ModelConfig, options: SpeakerOptions): Speaker {
   switch (model.model) {
     case "decoder":
       return keepsPast(model) ? decoderSpeaker(model, options) : wholeSpeaker(model, options);

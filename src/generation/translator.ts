@@ -1,10 +1,10 @@
 import type { ModelConfig } from "../models/any.ts";
-import type { CompileOptions } from "../runtime/compile.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
+import type { SpeakerOptions } from "./memory.ts";
 import { speakerOf } from "./speaker.ts";
 import type { Speaker } from "./speech.ts";
 
-export interface TranslatorOptions extends CompileOptions {
+export interface TranslatorOptions extends SpeakerOptions {
   /** The ids that begin and end a target. */
   readonly start: number;
   readonly end: number;

@@ -1,10 +1,10 @@
 import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import type { ModelConfig } from "../models/any.ts";
-import type { CompileOptions } from "../runtime/compile.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { beamSearch } from "./beam.ts";
 import { checkLimits } from "./limits.ts";
+import type { SpeakerOptions } from "./memory.ts";
 import { type PromptOptions, promptOf, promptOfIds, unwritten } from "./prompt.ts";
 import { type Finish, type Request, RunningBatch } from "./running-batch.ts";
 import { type SamplingInput, sampling } from "./sampling.ts";
@@ -76,7 +76,7 @@ export class Writer {
   readonly #tokenizer: Tokenizer;
   readonly #speaker: Speaker;
 
-  constructor({ model, tokenizer }: { readonly model: ModelConfig; readonly tokenizer: Tokenizer }, options: CompileOptions) {
+  constructor({ model, tokenizer }: { readonly model: ModelConfig; readonly tokenizer: Tokenizer }, options: SpeakerOptions) {
     this.#model = model;
     this.#tokenizer = tokenizer;
     this.#speaker = speakerOf(model, options);
