@@ -194,8 +194,28 @@ export class RunningBatch {
     } catch (error) {
       if (this.#speech.lengths.length !== this.#rows.length) this.#failAll(this.#rows, error); // whose rows these are, nobody knows any more
       if (group.length === 1) group[0].error = asError(error);
-      else for (const one of group) if (this.#isHere(one)) await this.#read([one]);
+      else await this.#readEach(group);
+      return;
     }
+    if (group.length > 1) await this.#readAgain(group.filter(({ next }) => !Number.isFinite(next?.total)));
+  }
+
+  async #readEach(some: readonly Active[]): Promise<void> {
+    for (const one of some) if (this.#isHere(one)) await this.#read([one]);
+  }
+
+  /**
+   * Rows are filled up to the longest of their group, and what is filled up is masked; but 0 · NaN is NaN. One whose scores are not
+   * numbers is read once more, alone: it may be well, and only the places after its end damaged.
+   */
+  async #readAgain(lost: readonly Active[]): Promise<void> {
+    if (lost.length === 0) return;
+    try {
+      this.#keep([...this.#rows.keys()].filter((i) => !lost.includes(this.#rows[i])));
+    } catch (error) {
+      return this.#failAll(this.#rows, error);
+    }
+    await this.#readEach(lost);
   }
 
   /** What a row is read from: all of it, or if there is no room for more, its later half. */
