@@ -7,7 +7,7 @@ import type { Sample, WriteOptions } from "../generation/writer.ts";
 import { Writer } from "../generation/writer.ts";
 import { readsSource } from "../models/any.ts";
 import { type OpenRun, openRun } from "../runs/folder.ts";
-import { baked, type Precision } from "../trained/baked.ts";
+import { baked, type Precision, unrounded } from "../trained/baked.ts";
 import { asFlags } from "./flag-errors.ts";
 import { addFlags, typedNames } from "./flags.ts";
 import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags } from "./writing-flags.ts";
@@ -42,6 +42,7 @@ export const generate = addFlags(
   const file = openWeights(run);
   const threads = options.threads ?? run.config.training.threads;
   const writer = new Writer({ model, tokenizer: run.tokenizer }, { threads, ...baked(file, options.weights) });
+  for (const sentence of unrounded(model, options.weights)) console.error(`warning: ${sentence}`);
   const shown = !options.json;
   const before = options.ids || readsSource(model) ? "" : prompt;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;

@@ -18,7 +18,7 @@ import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import type { Example, Pair } from "../text/examples.ts";
-import { baked, type Precision } from "../trained/baked.ts";
+import { baked, type Precision, unrounded } from "../trained/baked.ts";
 import { Scorer } from "../training/score.ts";
 import { LabelScorer, likeliest, uselessWeights } from "./label-scorer.ts";
 import { nearest, questionsOf } from "./references.ts";
@@ -74,6 +74,7 @@ export interface EvaluateOptions extends TranslateOptions {
 }
 
 export async function evaluate(run: OpenRun, weights: ParameterBuffer, data: HeldOut, options: EvaluateOptions): Promise<Measures> {
+  for (const sentence of unrounded(run.config.model, options.precision)) options.warn?.(sentence);
   if (data.kind === "text") return evaluateText(run, weights, data, options);
   const measured = (examples: readonly Example[]) =>
     run.config.task === "translate"

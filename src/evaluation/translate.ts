@@ -4,7 +4,7 @@ import type { WeightFile } from "../disk/weight-file.ts";
 import { unwritten } from "../generation/prompt.ts";
 import { type TranslateOptions, Translator } from "../generation/translator.ts";
 import type { OpenRun } from "../runs/folder.ts";
-import { baked, type Precision } from "../trained/baked.ts";
+import { baked, type Precision, unrounded } from "../trained/baked.ts";
 import { chunks, type PredictOptions, type Texts } from "./predict.ts";
 import { requireTask } from "./task.ts";
 import { cutTexts, unknownTokens } from "./warnings.ts";
@@ -28,6 +28,7 @@ export async function* translateTexts(
   requireTask(run, "translate");
   const { tokenizer, config } = run;
   const { threads, unit = "text", warn = () => {}, precision } = options;
+  for (const sentence of unrounded(config.model, precision)) warn(sentence);
   const { start = 0, end = 0 } = tokenizer;
   const translator = new Translator(config.model, { start, end, forbidden: unwritten(tokenizer), threads, ...baked(weights, precision) });
   let [all, shortened, unknown] = [0, 0, 0];

@@ -1,9 +1,9 @@
 import { array } from "../base/arrays.ts";
 import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
-import type { Graph } from "../graph/graph.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
 import { constant, isParameter, leafName } from "../graph/leaves.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
 import { type Bits, blockSize, quantisedLinear } from "../ops/quantised.ts";
 
@@ -65,7 +65,21 @@ export function dequantised({ bits, shape: [out, from], packed, scales }: Quanti
 }
 
 /** Matrices with fewer inputs than this stay as they are: there is nothing to save. */
-const fewest = blockSize;
+export const fewestInputs = blockSize;
+
+/** The weight matrix of a product, stored [out, in] as every dense layer and every tied output is. */
+function matrixOf({ op, attributes }: Node, [, weight]: readonly Tensor[]): { name: string; out: number; from: number } | undefined {
+  if (op.name !== "linear" || !attributes.transposed || !isParameter(weight)) return undefined;
+  const [out, from] = weight.shape.map((dim) => dim.value as number);
+  return { name: leafName(weight), out, from };
+}
+
+/** The weight matrices that a graph multiplies by, and which of them have too few inputs to be rounded, by name. */
+export function matricesOf(graph: Graph): { readonly all: readonly string[]; readonly narrow: readonly string[] } {
+  const found = graphNodes(graph).flatMap((node) => matrixOf(node, node.inputs) ?? []);
+  const names = (some: typeof found) => [...new Set(some.map(({ name }) => name))];
+  return { all: names(found), narrow: names(found.filter(({ from }) => from < fewestInputs)) };
+}
 
 /** A graph in which every product with a weight matrix reads rounded weights. Tables that are looked up keep their own. */
 export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string) => Float32Array): Graph {
@@ -87,14 +101,13 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
   };
   const rounded = new Set<string>();
   const result = rewrite(graph, (node, inputs) => {
-    const [x, weight, bias] = inputs;
-    const { transposed, scale } = node.attributes as { transposed?: boolean; scale?: number };
-    // Stored [out, in] as every dense layer and every tied output is.
-    if (node.op.name !== "linear" || !transposed || !isParameter(weight)) return copyNode(node, inputs);
-    const [out, from] = weight.shape.map((dim) => dim.value as number);
-    if (from < fewest) return copyNode(node, inputs);
-    rounded.add(leafName(weight));
-    const { packed, scales } = roundedTo(leafName(weight), [out, from], scale ?? 1);
+    const matrix = matrixOf(node, inputs);
+    if (!matrix || matrix.from < fewestInputs) return copyNode(node, inputs);
+    const [x, , bias] = inputs;
+    const { name, out, from } = matrix;
+    const { scale = 1 } = node.attributes as { scale?: number };
+    rounded.add(name);
+    const { packed, scales } = roundedTo(name, [out, from], scale);
     const y = quantisedLinear(x, packed, scales, { bits, from });
     return [bias ? add(y, bias) : y];
   });
