@@ -12,6 +12,7 @@ import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
 import type { Example, Pair } from "../text/examples.ts";
+import { unrounded } from "../trained/baked.ts";
 import { beginning, cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { scoringRows, trainedLoss } from "../training/score.ts";
@@ -71,6 +72,7 @@ export interface EvaluateOptions extends TranslateOptions {
 }
 
 export async function evaluate(trained: TrainedModel, data: EvaluationData, options: EvaluateOptions = {}): Promise<Measures> {
+  for (const sentence of unrounded(trained)) options.warn?.(sentence);
   if (data.kind === "text") return evaluateText(trained, data, options);
   const measured = (examples: readonly Example[]) =>
     trained.task === "translate" ? evaluateTranslation(trained, examples as Pair[], options) : evaluateLabels(trained, examples, options);

@@ -1,6 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { countUnknown, cut, encodeSource } from "../batches/encode.ts";
 import { type TranslateOptions, translateIds } from "../generation/translator.ts";
+import { unrounded } from "../trained/baked.ts";
 import { cutSentence, unknownSentence } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { chunks, type PredictOptions, type Texts } from "./predict.ts";
@@ -23,6 +24,7 @@ export async function* translateTexts(
   trained.require("translate");
   const { tokenizer, model } = trained;
   const { unit = "text", warn = () => {} } = options;
+  for (const sentence of unrounded(trained)) warn(sentence);
   let [all, shortened, unknown] = [0, 0, 0];
   for await (const chunk of chunks(texts, atOnce)) {
     const whole = chunk.map((text, i) => {

@@ -42,6 +42,7 @@ interface Search {
 /** For each prompt its likeliest continuations, the best first, as many as there are beams. One beam is the greedy choice. */
 export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], options: BeamOptions): Promise<Hypothesis[][]> {
   checkLimits(options);
+  for (const prompt of prompts) speaker.check?.(prompt, options.tokens);
   const speech = speaker.begin();
   const room = prompts.map(({ ids }) => Math.min(options.tokens, speaker.longest - ids.length + 1));
   let next = await speech.join(prompts);

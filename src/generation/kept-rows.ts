@@ -1,7 +1,7 @@
-import type { HostArray } from "../base/arrays.ts";
+import type { Arrays } from "../runtime/session.ts";
 import { isIdentity } from "./speech.ts";
 
-/** Room grows by this many places at a time, and by a quarter where that is more: growing copies everything. */
+/** Room grows by this many places at a time, and by a quarter where that is more, up to what a row may have: growing copies everything. */
 const step = 64;
 
 interface Kept {
@@ -16,16 +16,18 @@ interface Kept {
 export class KeptRows {
   readonly #kept: readonly Kept[];
   readonly #heads: number;
+  readonly #longest: number;
   #buffers: Float32Array[];
   #lengths: number[] = [];
   /** How many rows and places there is room for. */
   #room = 0;
   #places = step;
-  #views: Readonly<Record<string, HostArray>> | undefined;
+  #views: Arrays | undefined;
 
-  constructor(kept: readonly Kept[], heads: number) {
+  constructor(kept: readonly Kept[], heads: number, longest: number) {
     this.#kept = kept;
     this.#heads = heads;
+    this.#longest = longest;
     this.#buffers = kept.map(() => new Float32Array(0));
   }
 
@@ -33,8 +35,13 @@ export class KeptRows {
     return this.#lengths;
   }
 
+  /** How many places of each row the engine is fed. */
+  get places(): number {
+    return this.#places;
+  }
+
   /** What the engine is fed, by the name of its input: [row, head, place, size], with all places that there is room for. */
-  views(): Readonly<Record<string, HostArray>> {
+  views(): Arrays {
     this.#views ??= Object.fromEntries(
       this.#kept.map(({ input, size }, i) => {
         const shape = [this.#lengths.length, this.#heads, this.#places, size];
@@ -44,11 +51,17 @@ export class KeptRows {
     return this.#views;
   }
 
-  /** Adds rows with the first `lengths` places of arrays [row, head, place, size]. */
-  join(arrays: readonly HostArray[], lengths: readonly number[]): void {
+  /** Makes room for more rows, of this length. Adding them can fail no more. */
+  reserve(rows: number, length: number): void {
+    this.#fit(this.#lengths.length + rows, Math.max(longest(this.#lengths), length));
+  }
+
+  /** Adds rows with the first `lengths` places of arrays [row, head, place, size], which have the names of the inputs. */
+  join(arrays: Arrays, lengths: readonly number[]): void {
     const first = this.#lengths.length;
-    this.#fit(first + lengths.length, longest([...this.#lengths, ...lengths]));
+    this.reserve(lengths.length, longest(lengths));
     this.#lengths = [...this.#lengths, ...lengths];
+    this.#views = undefined;
     this.#write(
       arrays,
       first,
@@ -57,16 +70,12 @@ export class KeptRows {
     );
   }
 
-  /** Adds one place to every row. */
-  append(arrays: readonly HostArray[]): void {
-    this.#fit(this.#lengths.length, longest(this.#lengths) + 1);
-    this.#write(
-      arrays,
-      0,
-      this.#lengths,
-      this.#lengths.map(() => 1),
-    );
-    this.#lengths = this.#lengths.map((length) => length + 1);
+  /** Adds the first `counts` places of arrays [row, head, place, size] to every row, each after its own last. */
+  append(arrays: Arrays, counts: readonly number[]): void {
+    const lengths = this.#lengths.map((length, row) => length + counts[row]);
+    this.#fit(lengths.length, longest(lengths));
+    this.#write(arrays, 0, this.#lengths, counts);
+    this.#lengths = lengths;
   }
 
   keep(rows: readonly number[]): void {
@@ -82,18 +91,12 @@ export class KeptRows {
   }
 
   #fit(rows: number, places: number): void {
-    if (rows <= this.#room && places <= this.#places) {
-      if (rows !== this.#lengths.length) this.#views = undefined;
-      return;
-    }
-    this.#move(
-      [...this.#lengths.keys()],
-      Math.max(rows, this.#room),
-      places > this.#places ? roundedUp(Math.max(places, 1.25 * this.#places)) : this.#places,
-    );
+    if (rows <= this.#room && places <= this.#places) return;
+    const grown = Math.max(places, Math.min(1.25 * this.#places, this.#longest));
+    this.#move([...this.#lengths.keys()], Math.max(rows, this.#room), places > this.#places ? roundedUp(grown) : this.#places);
   }
 
-  /** Copies these rows into new buffers with this much room. */
+  /** Copies these rows into new buffers with this much room. The old ones stay until all new ones are there: twice the memory, or nothing happens. */
   #move(rows: readonly number[], room: number, places: number): void {
     this.#buffers = this.#buffers.map((old, i) => {
       const { size } = this.#kept[i];
@@ -111,9 +114,9 @@ export class KeptRows {
   }
 
   /** Writes the first `counts` places of arrays [row, head, place, size] into rows from `first` on, each from its place in `at`. */
-  #write(arrays: readonly HostArray[], first: number, at: readonly number[], counts: readonly number[]): void {
-    for (const [i, { size }] of this.#kept.entries()) {
-      const { data, shape } = arrays[i];
+  #write(arrays: Arrays, first: number, at: readonly number[], counts: readonly number[]): void {
+    for (const [i, { input, size }] of this.#kept.entries()) {
+      const { data, shape } = arrays[input];
       const given = shape[2] * size;
       for (const [row, count] of counts.entries())
         for (let head = 0; head < this.#heads; head++) {

@@ -2,7 +2,9 @@ import { array, emptyArray, type HostArray } from "../base/arrays.ts";
 import type { RnnConfig } from "../models/config.ts";
 import { rnnEncode, rnnStates, rnnStep } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
+import { freeMemoryOf } from "../runtime/device.ts";
 import type { Arrays } from "../runtime/session.ts";
+import { count, refuseOver } from "./memory.ts";
 import { integers, lengthsOf, longestOf, padded, roundedLength } from "./padded.ts";
 import { checkPrompt, isIdentity, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
@@ -36,12 +38,25 @@ export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker 
   return {
     vocab: config.vocab,
     longest: config.task === "lm" ? Number.POSITIVE_INFINITY : config.context,
-    check: (prompt) => checkPrompt(prompt, config.vocab, sourceVocab),
+    check(prompt) {
+      checkPrompt(prompt, config.vocab, sourceVocab);
+      if (sourceVocab !== undefined) refuseUnrolled(config, prompt.source?.length ?? 0, options);
+    },
     begin: () => new RnnSpeech(parts),
     release: async () => {
       for (const one of made.values()) await one.release();
     },
   };
+}
+
+/** What one step of one layer takes in an unrolled encoder, as measured: its nodes, here and in the engine. */
+const nodeBytes = 2 ** 18;
+
+function refuseUnrolled({ layers, width, bidirectional }: RnnConfig, tokens: number, { device }: CompileOptions): void {
+  const each = layers * (bidirectional ? 2 : 1) * (nodeBytes + 32 * width);
+  const steps = roundedLength(tokens);
+  const sum = `${count(steps)} steps × ${count(each)} bytes`;
+  refuseOver(`a source of ${count(tokens)} tokens is unrolled, which takes`, sum, steps * each, freeMemoryOf(device));
 }
 
 class RnnSpeech implements Speech {

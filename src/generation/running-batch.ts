@@ -2,7 +2,7 @@ import type { Chance } from "../base/chance.ts";
 import { ConfigError, EngineError, NonFiniteError } from "../base/errors.ts";
 import { checkLimits } from "./limits.ts";
 import { candidates, drawToken, notNumbers, type Sampling } from "./sampling.ts";
-import type { Next, Prompt, Speaker, Speech } from "./speech.ts";
+import type { Next, Prompt, RowSize, Speaker, Speech } from "./speech.ts";
 
 /** Why a request is answered: the model said `</s>`, or there were as many tokens as wanted (or as fit). */
 export type Finish = "end" | "length";
@@ -147,37 +147,46 @@ export class RunningBatch {
 
   async #join(joining: readonly Active[]): Promise<void> {
     for (const one of joining) this.#check(one);
-    for (let rest = joining; rest.length > 0; ) {
+    let rest = joining;
+    for (;;) {
       rest = rest.filter((one) => this.#isHere(one) && !one.error);
       const group = this.#group(rest);
+      if (group.length === 0) break;
       await this.#read(group);
       rest = rest.slice(group.length);
     }
+    this.#waiting = [...rest, ...this.#waiting]; // for others to leave, and their memory
   }
 
   #check(one: Active): void {
     try {
       const { tokens, source } = one.request;
       checkLimits({ tokens });
-      this.#speaker.check?.({ ids: this.#room(one.ids), source });
+      this.#speaker.check?.({ ids: this.#room(one.ids), source }, tokens - one.said);
     } catch (error) {
       one.error = asError(error);
     }
   }
 
-  /** The first few that are read together; one alone is read whatever its length. */
+  /** The first few that are read together, if there is memory for their rows. One alone is always read. */
   #group(rest: readonly Active[]): readonly Active[] {
     let time = 0;
-    const over = rest.findIndex(({ ids }, i) => {
-      time = Math.max(time, this.#room(ids).length);
-      return i > 0 && time * (i + 1) > mostRead;
+    const rows = this.#rows.map((one) => this.#size(one));
+    const over = rest.findIndex((one, i) => {
+      rows.push(this.#size(one));
+      time = Math.max(time, this.#room(one.ids).length);
+      return (i > 0 && time * (i + 1) > mostRead) || (rows.length > 1 && this.#speaker.fits?.(rows) === false);
     });
     return over < 0 ? rest : rest.slice(0, over);
   }
 
+  /** What a row comes to have, if it says all that it may. */
+  #size({ ids, said, request: { tokens, source } }: Active): RowSize {
+    return { tokens: Math.min(this.#speaker.longest, ids.length + tokens - said), source: source?.length ?? 0 };
+  }
+
   /** Adds a row for each. Where a group cannot be read, its members are read one by one, for one of them may be at fault. */
   async #read(group: readonly Active[]): Promise<void> {
-    if (group.length === 0) return;
     try {
       const next = await this.#speech.join(group.map(({ ids, request: { source } }) => ({ ids: this.#room(ids), source })));
       hear(group, next);
@@ -185,8 +194,28 @@ export class RunningBatch {
     } catch (error) {
       if (this.#speech.lengths.length !== this.#rows.length) this.#failAll(this.#rows, error); // whose rows these are, nobody knows any more
       if (group.length === 1) group[0].error = asError(error);
-      else for (const one of group) if (this.#isHere(one)) await this.#read([one]);
+      else await this.#readEach(group);
+      return;
     }
+    if (group.length > 1) await this.#readAgain(group.filter(({ next }) => !Number.isFinite(next?.total)));
+  }
+
+  async #readEach(some: readonly Active[]): Promise<void> {
+    for (const one of some) if (this.#isHere(one)) await this.#read([one]);
+  }
+
+  /**
+   * Rows are filled up to the longest of their group, and what is filled up is masked; but 0 · NaN is NaN. One whose scores are not
+   * numbers is read once more, alone: it may be well, and only the places after its end damaged.
+   */
+  async #readAgain(lost: readonly Active[]): Promise<void> {
+    if (lost.length === 0) return;
+    try {
+      this.#keep([...this.#rows.keys()].filter((i) => !lost.includes(this.#rows[i])));
+    } catch (error) {
+      return this.#failAll(this.#rows, error);
+    }
+    await this.#readEach(lost);
   }
 
   /** What a row is read from: all of it, or if there is no room for more, its later half. */

@@ -13,13 +13,21 @@ export interface Next {
   readonly total: number;
 }
 
+/** How many tokens a row has, and its source. */
+export interface RowSize {
+  readonly tokens: number;
+  readonly source: number;
+}
+
 /** A model that says what may come next. Its sessions are shared by everything that it says. */
 export interface Speaker {
   readonly vocab: number;
   /** The most tokens that a row may have. */
   readonly longest: number;
-  /** Refuses a prompt that cannot be read, with a sentence, before anything is computed. One that cannot be checked is found out when it is read. */
-  check?(prompt: Prompt): void;
+  /** Refuses a prompt that cannot be read, or not be gone on with for so many tokens, before anything is computed. Without it, any may be tried. */
+  check?(prompt: Prompt, tokens: number): void;
+  /** Whether there is memory for rows that come to have these sizes. Without it, there always is. */
+  fits?(rows: readonly RowSize[]): boolean;
   begin(): Speech;
   release(): Promise<void>;
 }

@@ -3,7 +3,8 @@ import { decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderWhole } from "../models/encoder-decoder.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
-import { lengthsOf, padded } from "./padded.ts";
+import { memoryOf, refusePairs } from "./memory.ts";
+import { lengthsOf, longestOf, padded } from "./padded.ts";
 import { checkPrompt, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /**
@@ -11,17 +12,33 @@ import { checkPrompt, type Next, nextOf, type Prompt, type Speaker, type Speech 
  * reads everything again for each token.
  */
 export function wholeSpeaker(config: DecoderConfig | EncoderDecoderConfig, options: CompileOptions): Speaker {
+  const { vocab, context } = config;
   const fn = config.model === "decoder" ? decoderWhole(config) : encoderDecoderWhole(config);
   const whole = compile(fn, { ...options, symbols: "open" });
-  const run = (feeds: Arrays) => whole.run(feeds as never) as Promise<Arrays>;
-  const sourceVocab = config.model === "decoder" ? undefined : (config.sourceVocab ?? config.vocab);
+  const memory = memoryOf(config, options.device);
+  const perToken = 2 * 4 * vocab; // every position is scored, and the scores are there twice
+  const parts: Parts = {
+    run: (feeds) => whole.run(feeds as never) as Promise<Arrays>,
+    rowsAtOnce: (time, sourceTime) => Math.floor(memory.run / (memory.pair * (time + sourceTime) ** 2 + perToken * time)),
+  };
   return {
-    vocab: config.vocab,
-    longest: config.context,
-    check: (prompt) => checkPrompt(prompt, config.vocab, sourceVocab),
-    begin: () => new WholeSpeech(run),
+    vocab,
+    longest: context,
+    check({ ids, source }, tokens) {
+      const reads = config.model === "encoder-decoder";
+      checkPrompt({ ids, source }, vocab, reads ? (config.sourceVocab ?? vocab) : undefined);
+      if (reads) refusePairs("a source", source?.length ?? 0, memory);
+      refusePairs("without a causal mask, a text", Math.min(context, ids.length + tokens), memory, perToken);
+    },
+    begin: () => new WholeSpeech(parts),
     release: () => whole.release(),
   };
+}
+
+interface Parts {
+  run(feeds: Arrays): Promise<Arrays>;
+  /** How many rows a run has memory for, each of so many tokens with a source of so many. */
+  rowsAtOnce(time: number, sourceTime: number): number;
 }
 
 interface Row {
@@ -30,11 +47,11 @@ interface Row {
 }
 
 class WholeSpeech implements Speech {
-  readonly #run: (feeds: Arrays) => Promise<Arrays>;
+  readonly #parts: Parts;
   #rows: Row[] = [];
 
-  constructor(run: (feeds: Arrays) => Promise<Arrays>) {
-    this.#run = run;
+  constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   get lengths(): readonly number[] {
@@ -49,8 +66,10 @@ class WholeSpeech implements Speech {
   }
 
   async next(tokens: readonly number[]): Promise<Next[]> {
-    this.#rows = this.#rows.map(({ ids, source }, i) => ({ ids: [...ids, tokens[i]], source }));
-    return this.#scores(this.#rows);
+    const rows = this.#rows.map(({ ids, source }, i) => ({ ids: [...ids, tokens[i]], source }));
+    const next = await this.#scores(rows);
+    this.#rows = rows;
+    return next;
   }
 
   keep(rows: readonly number[]): void {
@@ -61,12 +80,21 @@ class WholeSpeech implements Speech {
   async #scores(rows: readonly Row[]): Promise<Next[]> {
     const scores: Next[] = new Array(rows.length);
     for (const length of new Set(rows.map(({ ids }) => ids.length))) {
-      const members = [...rows.keys()].filter((row) => rows[row].ids.length === length);
-      const sources = members.map((row) => rows[row].source).filter((source) => source !== undefined);
-      const feeds = { ids: padded(members.map((row) => rows[row].ids)) };
-      const results = await this.#run(sources.length > 0 ? { ...feeds, source: padded(sources), lengths: lengthsOf(sources) } : feeds);
-      for (const [i, found] of nextOf(results).entries()) scores[members[i]] = found;
+      const alike = [...rows.keys()].filter((row) => rows[row].ids.length === length);
+      const sourceTime = longestOf(alike.map((row) => rows[row].source ?? []));
+      const atOnce = Math.max(1, this.#parts.rowsAtOnce(length, sourceTime));
+      for (let first = 0; first < alike.length; first += atOnce) {
+        const members = alike.slice(first, first + atOnce);
+        const found = await this.#run(members.map((row) => rows[row]));
+        for (const [i, next] of found.entries()) scores[members[i]] = next;
+      }
     }
     return scores;
+  }
+
+  async #run(rows: readonly Row[]): Promise<Next[]> {
+    const sources = rows.map(({ source }) => source).filter((source) => source !== undefined);
+    const ids = padded(rows.map((row) => row.ids));
+    return nextOf(await this.#parts.run(sources.length > 0 ? { ids, source: padded(sources), lengths: lengthsOf(sources) } : { ids }));
   }
 }

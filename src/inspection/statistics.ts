@@ -5,10 +5,10 @@ type Pattern = readonly (readonly number[])[];
 /** What a head does, in a few numbers: means over its queries. Not there: a measure that makes no sense for this attention or text. */
 export interface HeadSummary {
   readonly head: number;
-  /** Of a row, in nats: 0 for one token, ln n for n tokens alike. */
-  readonly entropy: number;
+  /** Of a row that is a distribution, in nats: 0 for one token, ln n for n tokens alike. */
+  readonly entropy?: number;
   /** How many tokens that is: e^entropy. */
-  readonly effective: number;
+  readonly effective?: number;
   /** Share of the token before the query. */
   readonly previous?: number;
   /** Share of the first token. */
@@ -32,12 +32,11 @@ export function headStatisticsOf(look: AttentionLook): AttentionStatistics {
   };
 }
 
-function statisticsOf(pattern: Pattern, { tokens, targetTokens, kind }: AttentionLook): Omit<HeadSummary, "head"> {
-  const entropy = mean(pattern.map(entropyOf)) ?? 0;
+function statisticsOf(pattern: Pattern, { tokens, targetTokens, kind, rows }: AttentionLook): Omit<HeadSummary, "head"> {
+  const entropy = rows === "distributions" ? (mean(pattern.map(entropyOf)) ?? 0) : undefined;
   const own = kind !== "cross";
   return {
-    entropy,
-    effective: Math.exp(entropy),
+    ...(entropy !== undefined && { entropy, effective: Math.exp(entropy) }),
     ...(own && defined("previous", mean(pattern.slice(1).map((row, i) => row[i])))),
     first: mean(pattern.map((row) => row[0])) ?? 0,
     ...(own && defined("diagonal", mean(pattern.map((row, i) => row[i])))),

@@ -8,7 +8,7 @@ import { element, group, heading, headingWidth, hover, paint, sheet, text } from
 /** What is known of a head. A score that makes no sense for its kind of attention is left out. */
 export interface HeadScores {
   readonly head: number;
-  readonly entropy: number;
+  readonly entropy?: number | undefined;
   readonly previous?: number | undefined;
   readonly first?: number | undefined;
   readonly diagonal?: number | undefined;

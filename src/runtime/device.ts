@@ -1,4 +1,4 @@
-import { EngineError } from "../base/errors.ts";
+import { DataError } from "../base/errors.ts";
 import type { Engine } from "./session.ts";
 
 /** How weights are kept that are baked in: as they were trained, or rounded to 8 or 4 bits with a scale for every 32. */
@@ -18,14 +18,20 @@ export interface Device {
   readonly memory?: () => number;
 }
 
+/** Bytes that may still be taken on a device. */
+export const freeMemoryOf = ({ memory = () => 4 * 2 ** 30 }: Device): number => memory();
+
 /** Less than this is never worth a question. */
-const little = 2 ** 28;
+const little = 2 ** 24;
 
 /** Refuses what the device has no room for, with the arithmetic. */
-export function refuseTooLarge({ memory = () => 4 * 2 ** 30 }: Device, bytes: number, arithmetic: () => string, cure: string): void {
-  if (bytes < little) return;
-  const free = memory();
-  if (bytes > free) throw new EngineError(`${arithmetic()} = ${gibibytes(bytes)}, and ${gibibytes(free)} may be taken; ${cure}`);
+export function refuseTooLarge(device: Device, bytes: number, arithmetic: () => string, cure: string): void {
+  if (bytes > little) refuseAbove(freeMemoryOf(device), bytes, arithmetic, cure);
+}
+
+export function refuseAbove(memory: number, bytes: number, arithmetic: () => string, cure: string): void {
+  if (bytes > memory)
+    throw new DataError(`${arithmetic()} = ${gibibytes(bytes)}, and ${gibibytes(memory)} may be taken; ${cure}`, { code: "memory" });
 }
 
 const gibibytes = (bytes: number): string => `${(bytes / 2 ** 30).toLocaleString("en", { maximumSignificantDigits: 3 })} GiB`;

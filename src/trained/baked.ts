@@ -1,7 +1,10 @@
+import { buildGraph } from "../graph/graph.ts";
+import { modelLoss } from "../models/any.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { quantiseGraph } from "../weights/quantise.ts";
+import { fewestInputs, matricesOf, quantiseGraph } from "../weights/quantise.ts";
 import type { Weights } from "../weights/weights.ts";
+import type { TrainedParts } from "./trained.ts";
 
 const bitsOf = { q8: 8, q4: 4 } as const;
 
@@ -11,4 +14,16 @@ export function baked(weights: Weights, device: Device): Pick<CompileOptions, "d
   const sources = { device, weights: (name: string) => weights.source(name), folder: weights.folder };
   if (precision === "f32") return sources;
   return { ...sources, rewrite: (graph) => quantiseGraph(graph, bitsOf[precision], (name) => weights.numbers(name)) };
+}
+
+/** What is to be said of a model that rounding changes only in part, or not at all: a sentence, or none. */
+export function unrounded({ model, device: { precision = "f32" } }: Pick<TrainedParts, "model" | "device">): string[] {
+  if (precision === "f32") return [];
+  const fn = modelLoss(model, { training: false });
+  const symbols = Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap((dim) => dim.symbols));
+  const { all, narrow } = matricesOf(buildGraph(fn, { bind: Object.fromEntries(symbols.map((symbol) => [symbol, 1])) }));
+  const reason = `have fewer than ${fewestInputs} inputs and stay as they are`;
+  if (narrow.length === 0) return [];
+  if (narrow.length < all.length) return [`${precision}: ${narrow.length} of ${all.length} weight matrices ${reason}`];
+  return [`${precision} changes nothing: all ${all.length} weight matrices ${reason}`];
 }

@@ -33,7 +33,8 @@ const share = (name: string, value: number | undefined): string[] => (value === 
 
 function summary({ head, entropy, effective, previous, first, diagonal, same }: HeadSummary): string {
   const shares = [share("previous", previous), share("first", first), share("own", diagonal), share("same token", same)].flat();
-  return [`head ${head}`, `entropy ${entropy.toFixed(2)} (${effective.toFixed(1)} tokens)`, ...shares].join("  ");
+  const spread = entropy === undefined ? [] : [`entropy ${entropy.toFixed(2)} (${effective?.toFixed(1)} tokens)`];
+  return [`head ${head}`, ...spread, ...shares].join("  ");
 }
 
 export const statistics = ({ layers }: AttentionStatistics): string =>

@@ -1,10 +1,10 @@
 import { array } from "../base/arrays.ts";
 import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
-import type { Graph } from "../graph/graph.ts";
+import { type Graph, graphNodes } from "../graph/graph.ts";
 import { constant, isParameter, leafName } from "../graph/leaves.ts";
 import { atPlace } from "../graph/place.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { add } from "../ops/arithmetic.ts";
 import { isLinear } from "../ops/products.ts";
 import { type Bits, blockSize, quantisedLinear } from "../ops/quantised.ts";
@@ -67,7 +67,21 @@ export function dequantised({ bits, shape: [out, from], packed, scales }: Quanti
 }
 
 /** Matrices with fewer inputs than this stay as they are: there is nothing to save. */
-const fewest = blockSize;
+export const fewestInputs = blockSize;
+
+/** The weight matrix of a product, stored [out, in] as every dense layer and every tied output is. */
+function matrixOf(node: Node, [, weight]: readonly Tensor[]) {
+  if (!isLinear(node) || !node.attributes.transposed || !isParameter(weight)) return undefined;
+  const [out, from] = weight.shape.map((dim) => dim.known);
+  return { name: leafName(weight), out, from, scale: node.attributes.scale };
+}
+
+/** The weight matrices that a graph multiplies by, and which of them have too few inputs to be rounded, by name. */
+export function matricesOf(graph: Graph): { readonly all: readonly string[]; readonly narrow: readonly string[] } {
+  const found = graphNodes(graph).flatMap((node) => matrixOf(node, node.inputs) ?? []);
+  const names = (some: typeof found) => [...new Set(some.map(({ name }) => name))];
+  return { all: names(found), narrow: names(found.filter(({ from }) => from < fewestInputs)) };
+}
 
 /** A graph in which every product with a weight matrix reads rounded weights. Tables that are looked up keep their own. */
 export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string) => Float32Array): Graph {
@@ -89,13 +103,12 @@ export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string
   };
   const rounded = new Set<string>();
   const result = rewrite(graph, (node, inputs) => {
-    const [x, weight, bias] = inputs;
-    // Stored [out, in] as every dense layer and every tied output is.
-    if (!isLinear(node) || !node.attributes.transposed || !isParameter(weight)) return copyNode(node, inputs);
-    const [out, from] = weight.shape.map((dim) => dim.known);
-    if (from < fewest) return copyNode(node, inputs);
-    rounded.add(leafName(weight));
-    const { packed, scales } = roundedTo(leafName(weight), [out, from], node.attributes.scale);
+    const matrix = matrixOf(node, inputs);
+    if (!matrix || matrix.from < fewestInputs) return copyNode(node, inputs);
+    const [x, , bias] = inputs;
+    const { name, out, from, scale } = matrix;
+    rounded.add(name);
+    const { packed, scales } = roundedTo(name, [out, from], scale);
     return atPlace(node, () => {
       const y = quantisedLinear(x, packed, scales, { bits, from });
       return [bias ? add(y, bias) : y];

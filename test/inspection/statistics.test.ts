@@ -1,14 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { alignmentOf, attendedBy, rollout } from "../../src/inspection/alignment.ts";
-import { attentionOf } from "../../src/inspection/attention.ts";
+import { type AttentionOptions, attentionOf } from "../../src/inspection/attention.ts";
 import type { AttentionLook } from "../../src/inspection/look.ts";
 import { headStatisticsOf } from "../../src/inspection/statistics.ts";
+import { headStatistics } from "../../src/pictures/head-statistics.ts";
+import { attention, statistics } from "../../src/views/texts.ts";
 import { inputs, runOf } from "./models.ts";
 
 const lookOf = (kind: AttentionLook["kind"], text: string, ...patterns: number[][][]): AttentionLook => ({
   tokens: [...text],
   targetTokens: [...text],
   kind,
+  rows: "distributions",
   layers: patterns.map((pattern, layer) => ({ layer, heads: [{ head: 0, pattern }] })),
 });
 
@@ -41,6 +44,46 @@ describe("the statistics of a head", () => {
     const cross = summaryOf({ ...lookOf("cross", "ab", [[0.25, 0.75]]), targetTokens: ["b"] });
     expect(Object.keys(cross)).toEqual(["head", "entropy", "effective", "first", "same"]);
     expect(cross.same).toBe(0.75);
+  });
+});
+
+describe("rows that are no distributions", () => {
+  const at = async (input: Parameters<typeof runOf>[0], options: AttentionOptions = {}) =>
+    attentionOf(await runOf(input), "the cat", options);
+  const names = (look: AttentionLook) => Object.keys(headStatisticsOf(look).layers[0].heads[0]);
+
+  it.each([
+    ["linear attention", { ...inputs.decoder, attention: "linear" }, {}],
+    ["linear attention over a source", { ...inputs["encoder–decoder"], attention: "linear" }, { target: "it" }],
+    ["a mask after the softmax", { ...inputs.decoder, mask: "after-softmax" }, {}],
+  ] as const)("have no entropy: %s", async (_, input, options) => {
+    const look = await at(input, options);
+    expect(look.rows).toBe("weights");
+    const sums = look.layers.flatMap(({ heads }) => heads.flatMap(({ pattern }) => pattern.map((row) => row.reduce((a, b) => a + b))));
+    expect(Math.max(...sums.map((sum) => Math.abs(sum - 1)))).toBeGreaterThan(0.1);
+    expect(names(look)).not.toContain("entropy");
+    expect(names(look)).not.toContain("effective");
+    expect(names(look)).toContain("first");
+    const found = headStatisticsOf(look);
+    for (const drawn of [statistics(found), attention(look, { columns: 80, colour: false }), headStatistics(found)])
+      expect(drawn).not.toMatch(/entropy|NaN|undefined/);
+    expect(statistics(found)).toMatch(/^layer 0 {2}head 0 {2}.*first/);
+  });
+
+  it.each([
+    ["a decoder", inputs.decoder, {}],
+    ["no mask", { ...inputs.decoder, mask: "none" }, {}],
+    ["no parameters", { ...inputs.decoder, attention: "free" }, {}],
+    ["a source, with a mask after the softmax", { ...inputs["encoder–decoder"], mask: "after-softmax" }, { target: "it", kind: "cross" }],
+    ["an encoder, with a mask after the softmax", { ...inputs.classifier, mask: "after-softmax" }, { kind: "self" }],
+    ["an RNN", inputs["rnn with attention"], { target: "it" }],
+  ] as const)("are others than these: %s", async (_, input, options) => {
+    const look = await at(input, options);
+    expect(look.rows).toBe("distributions");
+    for (const { heads } of look.layers)
+      for (const { pattern } of heads) for (const row of pattern) expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 5);
+    expect(names(look)).toContain("entropy");
+    expect(headStatistics(headStatisticsOf(look))).toContain("entropy (nats)");
   });
 });
 
@@ -87,6 +130,7 @@ describe("an alignment", () => {
       tokens: ["p", "h"],
       targetTokens: ["F"],
       kind: "cross",
+      rows: "distributions",
       layers: [
         {
           layer: 0,
