@@ -32,8 +32,10 @@ export {
   type Simplification,
 } from "../graph/op.ts";
 export { ParameterBuffer, type ParameterEntry, type ParameterLayout } from "../graph/parameters.ts";
+export { inPart, type Part, type Place, partNames } from "../graph/place.ts";
 export { printGraph } from "../graph/print.ts";
 export { layer, type Scope, type TraceOptions } from "../graph/scope.ts";
+export { anyRuntime, type Feature, type Target } from "../graph/target.ts";
 export type { Node, Tensor } from "../graph/tensor.ts";
 export { type AxisRef, bool, float32, float64, int32, int64, type TensorType, uint8 } from "../graph/type.ts";
 export * from "../layers/index.ts";

@@ -4,6 +4,8 @@ export {
   ConfigError,
   DataError,
   EngineError,
+  type ErrorCode,
+  type ErrorFacts,
   FeedError,
   FormatError,
   GraphError,
@@ -11,6 +13,7 @@ export {
   QkvError,
   RunError,
 } from "../base/errors.ts";
+export type { Sentence, Words } from "../base/sentence.ts";
 export type { Ids } from "../batches/ids.ts";
 export type { DataSource } from "../data/source.ts";
 export { readExamples } from "../disk/text-files.ts";

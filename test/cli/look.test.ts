@@ -77,13 +77,13 @@ describe("qkv look --json", () => {
   it("cuts a long text with a warning", async () => {
     const { stdout, stderr } = await look("lm", "a".repeat(30), "--json");
     expect(JSON.parse(stdout).tokens).toHaveLength(16);
-    expect(stderr).toBe("warning: the text has 30 tokens, and only the first 16 fit into the context\n");
+    expect(stderr).toBe("warning: the text has 30 tokens, and the context 16: its last 14 tokens are dropped\n");
   });
 
   it("of the next token follows the end of a long text", async () => {
     const end = "<script>alert(1)".slice(-16);
     const { stdout, stderr } = await look("lm", `${"a".repeat(20)}${end}`, "--view", "next", "--json");
-    expect(stderr).toBe("warning: the text has 36 tokens, and only the last 16 fit into the context\n");
+    expect(stderr).toBe("warning: the text has 36 tokens, and the context 16: its first 20 tokens are dropped\n");
     expect(JSON.parse(stdout).candidates).toEqual((await json("lm", end, "--view", "next")).candidates);
   });
 
