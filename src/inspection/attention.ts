@@ -38,11 +38,11 @@ export const stackPlace = ({ model }: Transformer, kind: AttentionKind): string 
 export const attentionPlace = (model: ModelConfig, kind: AttentionKind, layer: number): string =>
   model.model === "rnn" ? "model/attention" : `${stackPlace(model, kind)}/block.${layer}/${kind === "cross" ? "cross" : "attention"}`;
 
-/** A mask after the softmax takes a share away from every row that has a future. */
-function rowsOf(model: ModelConfig, kind: AttentionKind): AttentionLook["rows"] {
-  if (model.model === "rnn") return "distributions";
+/** Whether rows are distributions: not without a softmax, nor where a mask after it takes a share away from every row that has a future. */
+function hasDistributions(model: ModelConfig, kind: AttentionKind): boolean {
+  if (model.model === "rnn") return true;
   const causal = kind === "self" && model.model !== "encoder";
-  return model.attention === "linear" || (causal && model.mask === "after-softmax") ? "weights" : "distributions";
+  return model.attention !== "linear" && !(causal && model.mask === "after-softmax");
 }
 
 /** How many layers and heads of attention a model has; an RNN's alignment is one. */
@@ -67,7 +67,7 @@ export async function attentionOf(run: TrainedModel, text: string, options: Atte
     tokens: keys,
     targetTokens: queries,
     kind,
-    rows: rowsOf(model, kind),
+    ...(!hasDistributions(model, kind) && { rows: "weights" }),
     layers: layers.map((layer, i) => {
       const pattern = activationOf({ name: names[i], axes: ["head", "query", "key"] }, results[names[i]]);
       return { layer, heads: heads.map((head) => headOf(pattern, head)) };

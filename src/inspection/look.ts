@@ -33,8 +33,8 @@ export interface AttentionLook {
   readonly tokens: readonly string[];
   readonly targetTokens: readonly string[];
   readonly kind: AttentionKind;
-  /** What a row is: a distribution over the keys, or, without a softmax or where some of it is taken away after it, any numbers. */
-  readonly rows: "distributions" | "weights";
+  /** What a row is: a distribution over the keys, if nothing is said; or any numbers, without a softmax or where a mask takes some of it away. */
+  readonly rows?: "distributions" | "weights";
   readonly layers: readonly AttentionLayer[];
 }
 

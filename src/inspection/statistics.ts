@@ -32,7 +32,7 @@ export function headStatisticsOf(look: AttentionLook): AttentionStatistics {
   };
 }
 
-function statisticsOf(pattern: Pattern, { tokens, targetTokens, kind, rows }: AttentionLook): Omit<HeadSummary, "head"> {
+function statisticsOf(pattern: Pattern, { tokens, targetTokens, kind, rows = "distributions" }: AttentionLook): Omit<HeadSummary, "head"> {
   const entropy = rows === "distributions" ? (mean(pattern.map(entropyOf)) ?? 0) : undefined;
   const own = kind !== "cross";
   return {

@@ -65,7 +65,7 @@ export function interactiveHtml(given: AttentionLook | readonly AttentionLook[],
 }
 
 /** Labels in the place of tokens, and weights of three digits, which is more than can be seen. */
-function compact({ kind, tokens, targetTokens, layers }: AttentionLook): Omit<AttentionLook, "rows"> {
+function compact({ kind, tokens, targetTokens, layers }: AttentionLook): AttentionLook {
   const named = (names: readonly string[]) => names.map((name) => shortened(name, 24));
   return {
     kind,

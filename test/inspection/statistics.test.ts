@@ -11,7 +11,6 @@ const lookOf = (kind: AttentionLook["kind"], text: string, ...patterns: number[]
   tokens: [...text],
   targetTokens: [...text],
   kind,
-  rows: "distributions",
   layers: patterns.map((pattern, layer) => ({ layer, heads: [{ head: 0, pattern }] })),
 });
 
@@ -79,7 +78,7 @@ describe("rows that are no distributions", () => {
     ["an RNN", inputs["rnn with attention"], { target: "it" }],
   ] as const)("are others than these: %s", async (_, input, options) => {
     const look = await at(input, options);
-    expect(look.rows).toBe("distributions");
+    expect(look.rows).toBeUndefined();
     for (const { heads } of look.layers)
       for (const { pattern } of heads) for (const row of pattern) expect(row.reduce((a, b) => a + b)).toBeCloseTo(1, 5);
     expect(names(look)).toContain("entropy");
@@ -130,7 +129,6 @@ describe("an alignment", () => {
       tokens: ["p", "h"],
       targetTokens: ["F"],
       kind: "cross",
-      rows: "distributions",
       layers: [
         {
           layer: 0,

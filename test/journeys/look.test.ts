@@ -44,7 +44,7 @@ describe("attention", () => {
     const page = `${run}-${kind}.html`;
     const { stdout, stderr } = await place.done("look", run, text, "--kind", kind, "--json", "--out", page, "--threads", "1");
     const { tokens, targetTokens, ...look }: AttentionLook = JSON.parse(stdout);
-    expect([stderr, Object.keys(look), look.kind, look.layers.length]).toEqual(["", ["kind", "rows", "layers"], kind, layers]);
+    expect([stderr, Object.keys(look), look.kind, look.layers.length]).toEqual(["", ["kind", "layers"], kind, layers]);
     expect(tokens[0]).toBe(firstToken);
     for (const { heads } of look.layers)
       for (const { pattern } of heads) {

@@ -151,11 +151,7 @@ describe("what cannot be drawn is refused in one sentence", () => {
       () => attentionMap({ ...one, pattern: [[1, Number.NaN]] }),
       "Attention, row 0: number 1 is NaN, which has no place in a picture",
     ],
-    [
-      "no layers",
-      () => attentionGrid({ ...one, kind: "self", rows: "distributions", layers: [] }, "Grid"),
-      "Grid: no layers; there is nothing to draw",
-    ],
+    ["no layers", () => attentionGrid({ ...one, kind: "self", layers: [] }, "Grid"), "Grid: no layers; there is nothing to draw"],
     ["no positions", () => positionTable({ table: [] }), "Positions: 0 rows and 0 columns; there is nothing to draw"],
     ["no points", () => lossCurves({ series: [{ name: "a", points: [] }] }), "Loss, a: no points; there is nothing to draw"],
     ["no candidates", () => nextTokens({ prompt: "", candidates: [] }), "The next token: no candidates; there is nothing to draw"],

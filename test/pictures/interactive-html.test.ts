@@ -12,7 +12,6 @@ const nastyLook = {
   tokens: nasty,
   targetTokens: nasty,
   kind: "self",
-  rows: "distributions",
   layers: [{ layer: 0, heads: [{ head: 0, pattern: pattern(nasty.length, nasty.length, 1) }] }],
 } as const;
 

@@ -79,7 +79,6 @@ export function look({ count, layers, heads, kind = "self" }: LookSize): Attenti
     tokens: names,
     targetTokens: names,
     kind,
-    rows: "distributions",
     layers: Array.from({ length: layers }, (_, layer) => ({
       layer,
       heads: Array.from({ length: heads }, (_, head) => ({ head, pattern: pattern(count, count, layer * heads + head, mask) })),
