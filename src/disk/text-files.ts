@@ -11,6 +11,7 @@ import { listed } from "../text/quote.ts";
 import type { TableFormat } from "../text/rows.ts";
 import { refuseTooMany } from "../text/table.ts";
 import { decodeUtf8, textChunks } from "../text/utf8.ts";
+import { systemCode } from "./files.ts";
 
 const chunkBytes = 2 ** 20;
 /** Examples are held in memory, and the longest string of the engine has about 530 million characters. */
@@ -98,6 +99,18 @@ export async function* readBytes(file: string, range: { readonly start?: number;
 
 /** The text of a file as it is, line ends too, in pieces that never cut a character. */
 export const readTextChunks = (file: string): AsyncGenerator<string> => textChunks(readBytes(file), file);
+
+/** The text of a file, or nothing if there is no such file. */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  const chunks: string[] = [];
+  try {
+    for await (const chunk of readTextChunks(file)) chunks.push(chunk);
+    return chunks.join("");
+  } catch (error) {
+    if (error instanceof DataError && systemCode(error.cause) === "ENOENT") return undefined;
+    throw error;
+  }
+}
 
 /** SHA-256 of what the files hold, in their order, whatever they are called. */
 export async function hashFiles(files: readonly string[]): Promise<string> {

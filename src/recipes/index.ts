@@ -2,15 +2,13 @@ import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { addition } from "./addition.ts";
 import { book } from "./book.ts";
-import { copy } from "./copy.ts";
 import { layernorm } from "./layernorm.ts";
 import { letterCounting } from "./letter-counting.ts";
 import { positions } from "./positions.ts";
 import { pronounce } from "./pronounce.ts";
 import type { Recipe } from "./recipe.ts";
-import { reverse } from "./reverse.ts";
 import { reviews } from "./reviews.ts";
-import { sort } from "./sort.ts";
+import { copy, reverse, sort } from "./strings.ts";
 import { text27 } from "./text27.ts";
 import { translate } from "./translate.ts";
 

@@ -4,9 +4,8 @@ import { length, letterCounting as recipe } from "../recipes/letter-counting.ts"
 import type { Pair, Tagged } from "../text/examples.ts";
 import { answersTo, evaluated } from "./answers.ts";
 import { share } from "./buckets.ts";
-import { jsonLines } from "./json-lines.ts";
 import { accuracies, milestones, stepsToBar } from "./milestones.ts";
-import type { MadeData, Measured, Row, Study } from "./study.ts";
+import { jsonLines, type MadeData, type Measured, type Row, type Study } from "./study.ts";
 
 // An encoder sees the whole string at once, so it has no causal mask to leave out. What a mask is for is seen where the counts are written
 // one after the other: the same strings, as the source of an encoder–decoder, with each letter and its count as the target.

@@ -3,9 +3,8 @@ import type { Trained } from "../library/trained.ts";
 import type { Pair } from "../text/examples.ts";
 import { answersTo } from "./answers.ts";
 import { share } from "./buckets.ts";
-import { jsonLines } from "./json-lines.ts";
 import { errorByPlace } from "./places.ts";
-import type { MadeData, Measure } from "./study.ts";
+import { jsonLines, type MadeData, type Measure } from "./study.ts";
 
 // A sequence through the eye of a needle: 20 random letters are read and written again. Nothing helps but remembering each of them.
 

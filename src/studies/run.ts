@@ -1,11 +1,11 @@
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { sentence, setting, type Words } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
+import { readIfThere } from "../disk/text-files.ts";
 import { open } from "../library/trained.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import { makeFolder, paths } from "../runs/folder.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
-import { readIfThere } from "./files.ts";
 import { totalsOf } from "./log.ts";
 import { type Results, type RowResult, readResults, writeResults } from "./results.ts";
 import { type Span, settingsOf, withSteps } from "./settings.ts";

@@ -1,6 +1,7 @@
 import type { Trained } from "../library/trained.ts";
 import type { ModelName } from "../models/any.ts";
 import type { TrainingConfig } from "../runs/config.ts";
+import type { Pair } from "../text/examples.ts";
 
 /** Data that a study makes itself; it is written into the study's folder, as files that anybody can train on. */
 export interface MadeData {
@@ -8,6 +9,9 @@ export interface MadeData {
   readonly ending: "txt" | "jsonl";
   make(): Promise<{ readonly train: string; readonly valid: string }>;
 }
+
+/** Pairs as a .jsonl file has them. */
+export const jsonLines = (pairs: readonly Pair[]): string => pairs.map((pair) => `${JSON.stringify(pair)}\n`).join("");
 
 /** What was found out about one row. */
 export interface Measured {

@@ -1,9 +1,7 @@
 import { expect, it } from "vitest";
 import { addition, sum } from "../../src/recipes/addition.ts";
-import { copy } from "../../src/recipes/copy.ts";
 import type { Recipe } from "../../src/recipes/recipe.ts";
-import { reverse, reversed } from "../../src/recipes/reverse.ts";
-import { sort, sorted } from "../../src/recipes/sort.ts";
+import { copy, reverse, reversed, sort, sorted } from "../../src/recipes/strings.ts";
 import type { Pair } from "../../src/text/examples.ts";
 
 async function pairsOf(recipe: Recipe): Promise<{ short: Pair[]; longer: Pair[] }> {
