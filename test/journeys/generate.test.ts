@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openRun } from "../../src/runs/folder.ts";
 import { tokenizerKinds } from "../../src/tokens/tokenizer.ts";
 import { expectRefusal, tiny, Workplace } from "../support/command.ts";
-import { rhyme } from "./samples.ts";
+import { pairs, rhyme } from "./samples.ts";
 
 // `qkv generate` as people run it: prompts of every kind, every way to choose a token, and where a text stops.
 
@@ -245,6 +245,18 @@ describe("a wrong value is refused", () => {
   ])("%s", async (flags, sentence) => {
     expectRefusal(await place.qkv("generate", "rhyme", "the", ...flags.split(" ")), 2, sentence);
   });
+});
+
+it("weights that are too narrow to be rounded are said so, when a model writes, translates and is measured", async () => {
+  await place.done("train", "rhyme.txt", ...tiny, "--quiet", "--out", "narrow");
+  place.write("pairs.tsv", pairs);
+  await place.done("train", "pairs.tsv", ...tiny, "--quiet", "--out", "narrow-pairs");
+  const warning = /^warning: q4(: \d+ of \d+| changes nothing: all \d+) weight matrices have fewer than 32 inputs and stay as they are\n/;
+  expect((await place.done("generate", "narrow", "the", "--tokens", "3", "--weights", "q4")).stderr).toMatch(warning);
+  for (const command of ["eval narrow", "translate narrow-pairs number", "eval narrow-pairs"]) {
+    expect((await place.done(...command.split(" "), "--weights", "q4")).stderr, command).toMatch(warning);
+    expect((await place.done(...command.split(" "))).stderr, command).not.toContain("matrices");
+  }
 });
 
 it.each(["q8", "q4"])("weights of %s come with what they cost", async (precision) => {
