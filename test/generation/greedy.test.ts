@@ -48,7 +48,9 @@ async function slowly(model: ModelConfig, source: Int32Array, weights: ReturnTyp
       targets: array("int32", [target.map(() => 0)]),
     };
     const { scores } = await whole.run(feeds, { weights });
-    const token = highest((scores.data as Float32Array).subarray(-model.vocab));
+    const last = (scores.data as Float32Array).slice(-model.vocab);
+    last[start] = Number.NEGATIVE_INFINITY; // a beginning is never written
+    const token = highest(last);
     if (token === end) break;
     target.push(token);
   }
