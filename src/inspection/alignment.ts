@@ -51,7 +51,18 @@ function toOne(row: readonly number[]): readonly number[] {
   return total === 0 ? row : row.map((p) => p / total);
 }
 
-const product = (a: Pattern, b: Pattern): Pattern => a.map((row) => b[0].map((_, j) => row.reduce((sum, p, k) => sum + p * b[k][j], 0)));
+/** Row by row, without what is 0: half of a causal pattern is. */
+function product(a: Pattern, b: Pattern): Pattern {
+  return a.map((row) => {
+    const sums = new Float64Array(b[0].length);
+    for (const [k, share] of row.entries()) {
+      if (share === 0) continue;
+      const other = b[k];
+      for (let j = 0; j < sums.length; j++) sums[j] += share * other[j];
+    }
+    return Array.from(sums);
+  });
+}
 
 export interface Attended {
   readonly query: number;
