@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { DataError } from "../base/errors.ts";
 import { readBytes, sizeOf } from "../disk/text-files.ts";
 import { type TextPlace, textChunks } from "../text/utf8.ts";
@@ -34,6 +34,7 @@ export async function openTexts(files: readonly string[], validFraction: number)
   const sizes: number[] = [];
   for (const file of files) {
     const bytes = await sizeOf(file);
+    if (!statSync(file).isFile()) throw new DataError("not a plain file, and text is read more than once; save it as one first", { file });
     if (bytes === 0) throw new DataError(`${file}: the file is empty; give it some text to learn from`);
     sizes.push(bytes);
   }

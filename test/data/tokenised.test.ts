@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -101,6 +102,12 @@ describe("a text that is inspected", () => {
       await expect(inspected([damaged], 0.5)).rejects.toThrow(`${damaged}, line ${line}, byte ${at}: invalid UTF-8 (found 0xFF)`);
     }
   });
+});
+
+it("a text that is no plain file is refused at once, rather than to wait for ever when it is read again", async () => {
+  const pipe = join(folder, "pipe.txt");
+  expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+  await expect(openTexts([pipe], 0.1)).rejects.toThrow(`${pipe}: not a plain file, and text is read more than once; save it as one first`);
 });
 
 describe("the split of a text", () => {

@@ -62,9 +62,9 @@ it("exits at once the second time, and loses nothing that was saved", async () =
 });
 
 it("exits with 130 before there is anything to save, and leaves no run behind", async () => {
-  expect(spawnSync("mkfifo", [place.path("slow.txt")]).status).toBe(0);
-  const running = place.start("train", "slow.txt", ...tiny, "--out", "early");
-  const writer = await open(place.path("slow.txt"), "w"); // opens when the command reads
+  expect(spawnSync("mkfifo", [place.path("slow.tsv")]).status).toBe(0);
+  const running = place.start("train", "slow.tsv", ...tiny, "--out", "early");
+  const writer = await open(place.path("slow.tsv"), "w"); // opens when the command reads
   running.signal("SIGINT");
   await new Promise((resolve) => setTimeout(resolve, 200)); // time to receive it before the file ends
   await writer.close();
