@@ -73,7 +73,15 @@ async function textData(
   cache: string,
 ): Promise<HeldOut> {
   const tokenised: TokenisedText[] = [];
-  for (const parts of texts) tokenised.push(await tokenise(parts, sha256, tokenizer, config.tokenizer.sha256, cache));
+  const close = () => {
+    for (const { ids } of tokenised) ids.close();
+  };
+  try {
+    for (const parts of texts) tokenised.push(await tokenise(parts, sha256, tokenizer, config.tokenizer.sha256, cache));
+  } catch (error) {
+    close();
+    throw error;
+  }
   return {
     data: {
       kind: "text",
@@ -81,8 +89,6 @@ async function textData(
       bytes: bytesOf(texts.flat()),
       unknown: tokenised.reduce((total, { unknown }) => total + unknown, 0),
     },
-    close() {
-      for (const { ids } of tokenised) ids.close();
-    },
+    close,
   };
 }

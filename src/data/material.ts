@@ -5,7 +5,7 @@ import { type Layout, scoringBatches, trainingBatches } from "../batches/example
 import { scoringWindows, trainingWindows } from "../batches/windows.ts";
 import { type ModelConfig, takesAnyLength } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { beginning, cutSentence } from "../trained/reading.ts";
+import { beforeText, cutSentence } from "../trained/reading.ts";
 import { scoringRows } from "../training/score.ts";
 import type { Encoded, EncodedExamples, EncodedText } from "./encoded.ts";
 
@@ -35,7 +35,7 @@ function textMaterial({ train, valid }: EncodedText, { model, training }: Reader
   const { context } = model;
   const { batch, seed } = training;
   const windows = Math.ceil(mostValidationTokens / context);
-  const before = beginning(tokenizer);
+  const before = beforeText(tokenizer);
   return {
     batches: trainingWindows(train.ids, { batch, context }, chance(seed)),
     ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(model), context, before, windows }) }),

@@ -113,13 +113,13 @@ async function loadTexts({ files, valid, validFraction }: FileSource, learn: Lea
   if (valid !== undefined && formatOf(valid) !== "txt")
     throw new DataError(`${valid}: the training data is text, so the validation data must be a .txt too`);
   const documents = await openTexts(files, valid === undefined ? validFraction : 0);
+  const other = valid === undefined ? [] : await openTexts([valid], 0); // a wrong name is told before anything is learned
   const text = inspectTexts(documents);
   const heard = listening(text);
   await learn({ task: "lm" }, heard);
   const sha256 = heard.result ?? (await drained(text)); // what nobody listened to is inspected all the same
   const train = trainingParts(documents);
   if (valid === undefined) return { kind: "text", train, valid: validationParts(documents), sha256, warnings: [] };
-  const other = await openTexts([valid], 0);
   const otherHash = await drained(inspectTexts(other));
   return { kind: "text", train, valid: trainingParts(other), sha256: joinedHash(sha256, otherHash), warnings: [] };
 }

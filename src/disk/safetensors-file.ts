@@ -1,6 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, type Stats } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { FormatError } from "../base/errors.ts";
+import { FormatError, RunError } from "../base/errors.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
 import { checkParameters } from "../weights/load.ts";
 import { hostDTypes, tensorOf } from "../weights/safetensors.ts";
@@ -9,37 +9,57 @@ import type { Weights } from "../weights/weights.ts";
 import { diskError, systemCode } from "./files.ts";
 
 /** What a weights file says of itself, without its numbers; undefined if there is no such file. */
-export function readSafetensorsHeader(file: string): SafetensorsHeader | undefined {
+export const readSafetensorsHeader = (file: string): SafetensorsHeader | undefined => openHeader(file)?.header;
+
+/** The header, and what tells the file from another one that takes its place later. */
+function openHeader(file: string): { readonly header: SafetensorsHeader; readonly stamp: string } | undefined {
   return withFile(file, (descriptor) => {
-    const bytes = fstatSync(descriptor).size;
+    const stat = fstatSync(descriptor);
     const start = readRange(descriptor, 0, 8);
-    return parseSafetensorsHeader(readRange(descriptor, 0, safetensorsHeaderBytes(start, bytes, file)), bytes, file);
+    const header = parseSafetensorsHeader(readRange(descriptor, 0, safetensorsHeaderBytes(start, stat.size, file)), stat.size, file);
+    return { header, stamp: stampOf(stat) };
   });
 }
 
+const stampOf = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`;
+
 /**
  * Weights where they lie, which must be exactly those of a model; only the header is read. The engine reads 32-bit numbers from the file
- * itself, so that they are not in memory twice; numbers of 16 bits are turned into ours when they are asked for.
+ * itself, so that they are not in memory twice; numbers of 16 bits are turned into ours when they are asked for. A file that was replaced
+ * meanwhile, as training does it, is refused: its numbers lie elsewhere.
  */
-export function weightsInFile(file: string, layout: ParameterLayout, header = readSafetensorsHeader(file)): Weights {
-  if (!header) throw new FormatError(`${file}: there is no such file`);
+export function weightsInFile(file: string, layout: ParameterLayout): Weights {
+  const opened = openHeader(file);
+  if (!opened) throw new FormatError(`${file}: there is no such file`);
+  const { header, stamp } = opened;
   const kinds = [...header.tensors].map(([name, { dtype, shape }]) => [name, { dtype: hostDTypes[dtype], shape }] as const);
   checkParameters(layout, new Map(kinds), file);
   const placeOf = (name: string) => header.tensors.get(name) as TensorPlace;
-  const numbers = (name: string): Float32Array => {
-    const place = placeOf(name);
-    return tensorOf(place, readPlace(file, header.headerBytes + place.begin, place.end - place.begin)).data as Float32Array;
+  const changed = () =>
+    new RunError(`${file} has changed since it was opened, so its numbers are not where they were; open it again`, { code: "run.changed" });
+  const same = <Result>(read: (descriptor: number) => Result): Result => {
+    const found = withFile(file, (descriptor) => {
+      if (stampOf(fstatSync(descriptor)) !== stamp) throw changed();
+      return { value: read(descriptor) };
+    });
+    if (!found) throw changed();
+    return found.value;
   };
+  const read = (descriptor: number, name: string): Float32Array => {
+    const place = placeOf(name);
+    return tensorOf(place, readRange(descriptor, header.headerBytes + place.begin, place.end - place.begin)).data as Float32Array;
+  };
+  const numbers = (name: string) => same((descriptor) => read(descriptor, name));
   let buffer: ParameterBuffer | undefined;
   return {
     folder: dirname(resolve(file)),
     numbers,
     source: (name) =>
       placeOf(name).dtype === "F32"
-        ? { kind: "external", file: basename(file), offset: header.headerBytes + placeOf(name).begin }
+        ? same(() => ({ kind: "external", file: basename(file), offset: header.headerBytes + placeOf(name).begin }) as const)
         : { kind: "inline", data: numbers(name) },
     get buffer() {
-      buffer ??= filled(new ParameterBuffer(layout), numbers);
+      buffer ??= same((descriptor) => filled(new ParameterBuffer(layout), (name) => read(descriptor, name)));
       return buffer;
     },
   };
@@ -49,10 +69,6 @@ function filled(buffer: ParameterBuffer, numbers: (name: string) => Float32Array
   for (const { name, offset } of buffer.layout.entries) buffer.data.set(numbers(name), offset);
   return buffer;
 }
-
-/** Bytes of a file from a place on. */
-const readPlace = (file: string, at: number, length: number): Uint8Array =>
-  withFile(file, (descriptor) => readRange(descriptor, at, length)) ?? new Uint8Array(0);
 
 function withFile<Result>(file: string, read: (descriptor: number) => Result): Result | undefined {
   let descriptor: number | undefined;

@@ -1,3 +1,4 @@
+import { ConfigError } from "../base/errors.ts";
 import type { Batch } from "../batches/batch.ts";
 import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, encodePairs, encoding } from "../batches/encode.ts";
@@ -13,7 +14,7 @@ import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
 import type { Example, Pair } from "../text/examples.ts";
 import { unrounded } from "../trained/baked.ts";
-import { beginning, cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
+import { beforeText, cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { scoringRows, trainedLoss } from "../training/score.ts";
 import { labelScores, likeliest, uselessWeights } from "./labels.ts";
@@ -72,6 +73,7 @@ export interface EvaluateOptions extends TranslateOptions {
 }
 
 export async function evaluate(trained: TrainedModel, data: EvaluationData, options: EvaluateOptions = {}): Promise<Measures> {
+  requireFitting(trained, data);
   for (const sentence of unrounded(trained)) options.warn?.(sentence);
   if (data.kind === "text") return evaluateText(trained, data, options);
   const measured = (examples: readonly Example[]) =>
@@ -86,6 +88,15 @@ export async function evaluate(trained: TrainedModel, data: EvaluationData, opti
   return { ...measures, ...longer };
 }
 
+/** Texts are for language models, and examples for the others. */
+export function requireFitting({ task, name }: TrainedModel, { kind }: EvaluationData): void {
+  if ((kind === "text") === (task === "lm")) return;
+  const wanted = task === "lm" ? "texts" : "examples";
+  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${kind === "text" ? "texts" : "examples"}`, {
+    code: "config.task",
+  });
+}
+
 type TextData = Extract<EvaluationData, { kind: "text" }>;
 
 async function evaluateText(trained: TrainedModel, data: TextData, options: EvaluateOptions): Promise<TextMeasures> {
@@ -98,7 +109,7 @@ async function evaluateText(trained: TrainedModel, data: TextData, options: Eval
 }
 
 function* windowsOf({ model, tokenizer }: TrainedModel, { texts }: TextData, windows?: number): Generator<Batch> {
-  const options = { batch: scoringRows(model), context: model.context, before: beginning(tokenizer), windows };
+  const options = { batch: scoringRows(model), context: model.context, before: beforeText(tokenizer), windows };
   for (const ids of texts) yield* scoringWindows(ids, options);
 }
 

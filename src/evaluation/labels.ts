@@ -24,8 +24,8 @@ export async function* labelScores<E extends LabelledIds | TaggedIds>(
   const scoring = await trained.hold(rounded ? "rounded scores" : "scores", () =>
     compile(modelLoss(model, { training: false }), { ...options, ...(rounded ? baked(weights, device) : { device }) }),
   );
-  const fed: ParameterBuffer | undefined = rounded ? undefined : weights.buffer;
   try {
+    const fed: ParameterBuffer | undefined = rounded ? undefined : weights.buffer;
     for (const { feeds, members } of scoringBatches(examples, layout, { batch: rowsAtOnce, shapes: "any" })) {
       const { scores } = await scoring.value.run(feeds, { weights: fed });
       const each = scores.data.length / members.length;

@@ -23,11 +23,11 @@ export const fit = (
   optimizer: Optimizer,
   batches: Batches,
   options: Here<FitOptions>,
-): AsyncGenerator<Report, Progress> => fitOn(loss, optimizer, batches, { device: nodeDevice(), ...options });
+): AsyncGenerator<Report, Progress> => fitOn(loss, optimizer, batches, { ...options, device: options.device ?? nodeDevice() });
 
 /** The exact cost of a model, read off the graphs that run. */
 export const cost = (config: ModelConfig, options: Here<CostOptions> = {}): Promise<ModelCost> =>
-  costOn(config, { device: nodeDevice(), ...options });
+  costOn(config, { ...options, device: options.device ?? nodeDevice() });
 
 export const countedScaling = (device: Device = nodeDevice()): Promise<Scaling[]> => countedScalingOn(device);
 

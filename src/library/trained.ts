@@ -17,9 +17,9 @@ import { TrainedModel } from "../trained/trained.ts";
 export interface OpenOptions {
   /** What computes; this process if left out. */
   readonly device?: Device;
-  /** Threads of the device; those that the run was trained with if left out. */
+  /** Threads of the device; if left out, its own, or those that the run was trained with. */
   readonly threads?: number;
-  /** Weights as they were trained (f32), or rounded to 8 or 4 bits for use. */
+  /** Weights as they were trained (f32), or rounded to 8 or 4 bits for writing and measuring; looking inside is at those that were trained. */
   readonly precision?: Precision;
 }
 
@@ -28,7 +28,10 @@ export class Trained extends TrainedModel {
   /** The run that it is of: its folder, and its config with the data and the settings that it was trained with. */
   readonly run: OpenRun;
 
-  constructor(run: OpenRun, { device = nodeDevice(), threads = run.config.training.threads, precision }: OpenOptions = {}) {
+  constructor(
+    run: OpenRun,
+    { device = nodeDevice(), threads = device.threads ?? run.config.training.threads, precision }: OpenOptions = {},
+  ) {
     super(trainedParts(run, { ...device, threads, ...(precision && { precision }) }));
     this.run = run;
   }

@@ -5,7 +5,7 @@ import { RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
 import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
-import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
+import { weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
@@ -200,9 +200,8 @@ export const noWeights = (folder: string): RunError =>
 /** The weights to use: model.safetensors, checked against the config. */
 export function runWeights({ folder, config }: OpenRun): Weights {
   const file = paths(folder).model;
-  const header = readSafetensorsHeader(file);
-  if (!header) throw noWeights(folder);
-  return weightsInFile(file, parametersOf(modelLoss(config.model)), header);
+  if (!existsSync(file)) throw noWeights(folder);
+  return weightsInFile(file, parametersOf(modelLoss(config.model)));
 }
 
 /** A run as a trained model; its weights are opened when they are first wanted. */

@@ -15,10 +15,13 @@ export function separator(tokenizer: Tokenizer): number | undefined {
   return [...tokenizer.encode("\n"), ...tokenizer.encode(" ")].find((id) => id !== tokenizer.unknown);
 }
 
-/** What an empty prompt begins with, and what the first token of a scored text follows: what the model met between documents. */
+/** What the first token of a scored text follows: what the model met between documents. */
+export const beforeText = (tokenizer: Tokenizer): number => separator(tokenizer) ?? 0;
+
+/** What an empty prompt begins with: the same, where there is such a token. */
 export function beginning(tokenizer: Tokenizer): number {
-  const id = separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : 0);
-  if (id === undefined) throw new DataError("this tokenizer has no token to begin an empty text with; write a prompt");
+  const id = separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : beforeText(tokenizer));
+  if (id === undefined) throw new DataError("this tokenizer has no token to begin an empty prompt with; write one");
   return id;
 }
 

@@ -44,6 +44,7 @@ export class TrainedModel implements TrainedParts {
   readonly labels: readonly string[];
   readonly device: Device;
   readonly name: string;
+  readonly #named: boolean;
   readonly #weights: TrainedParts;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
@@ -54,6 +55,7 @@ export class TrainedModel implements TrainedParts {
     this.labels = labels;
     this.device = device;
     this.name = name;
+    this.#named = parts.name !== undefined;
     this.#weights = parts;
   }
 
@@ -70,6 +72,7 @@ export class TrainedModel implements TrainedParts {
   require(task: Task): void {
     if (this.task === task) return;
     const { what, command } = does[this.task];
+    if (!this.#named) throw new ConfigError(`${this.name} ${what}, and cannot do ${task}`, { code: "config.task" });
     throw new ConfigError(sentence`${this.name}: this run ${what}; use ${call(command, this.name)}`, { code: "config.task" });
   }
 

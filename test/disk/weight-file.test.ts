@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -103,6 +103,24 @@ it("numbers of 16 bits are turned into ours", async () => {
   const file = runWeights(run("halves", decoder, joined([fileOf(JSON.stringify(Object.fromEntries(entries))), halves])));
   expect(await said(decoder, file)).toEqual(await said(decoder, weightsInMemory(weights)));
   expect(file.numbers("decoder/tokens")).toEqual(weights.view("decoder/tokens").data);
+});
+
+it("a file that another has taken the place of is refused, whoever asks: training replaces it", () => {
+  const old = run("replaced", decoder, saved(clearWeights(decoder)));
+  const file = join(old.folder, "model.safetensors");
+  const weights = runWeights(old);
+  const held = runWeights(old);
+  const { buffer } = held; // what was read stays
+  const next = clearWeights(decoder);
+  next.data.fill(1);
+  writeFileSync(`${file}.next`, saved(next));
+  renameSync(`${file}.next`, file);
+  const changed = expect.objectContaining({ code: "run.changed", message: expect.stringContaining(`${file} has changed since it was opened`) });
+  for (const ask of [() => weights.numbers("decoder/tokens"), () => weights.source("decoder/tokens"), () => weights.buffer])
+    expect(ask).toThrow(changed);
+  expect(held.buffer).toBe(buffer);
+  rmSync(file);
+  expect(() => weights.numbers("decoder/tokens")).toThrow(changed);
 });
 
 describe("files that are not the run's weights", () => {
