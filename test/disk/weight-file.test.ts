@@ -115,7 +115,10 @@ it("a file that another has taken the place of is refused, whoever asks: trainin
   next.data.fill(1);
   writeFileSync(`${file}.next`, saved(next));
   renameSync(`${file}.next`, file);
-  const changed = expect.objectContaining({ code: "run.changed", message: expect.stringContaining(`${file} has changed since it was opened`) });
+  const changed = expect.objectContaining({
+    code: "run.changed",
+    message: expect.stringContaining(`${file} has changed since it was opened`),
+  });
   for (const ask of [() => weights.numbers("decoder/tokens"), () => weights.source("decoder/tokens"), () => weights.buffer])
     expect(ask).toThrow(changed);
   expect(held.buffer).toBe(buffer);
