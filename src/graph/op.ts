@@ -4,7 +4,7 @@ import { Dim, type DimLike, sum } from "./dim.ts";
 import type { Emitter, Value } from "./emitter.ts";
 import { currentPlace, deeper, type Part, type Place } from "./place.ts";
 import { type Node, Tensor } from "./tensor.ts";
-import { byteSize, showType, type TensorType } from "./type.ts";
+import { byteSize, showType, size, type TensorType } from "./type.ts";
 
 export type Attribute =
   | number
@@ -100,9 +100,10 @@ export interface OpDefinition<A extends Attributes> {
   /** For what is declared at a place, as a parameter is: it knows more exactly where it is used than the layer that is being built. */
   placed?: true;
   onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];
-  /** What it costs; an op that does the work of several parts of a model says what each of them costs. */
-  cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): DeclaredCost | readonly DeclaredCost[];
-  examples(float: FloatType): readonly Example<A>[];
+  /** What it costs; an op that does the work of several parts of a model says what each of them costs. Left out: one operation for each number that it gives. */
+  cost?(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): DeclaredCost | readonly DeclaredCost[];
+  /** What the laws of all ops try it with. Left out: it is tried by nobody but its author, with `checkGradient`. */
+  examples?(float: FloatType): readonly Example<A>[];
   /** Why the gradient law runs in float32 only: a kernel that the runtime lacks in float64. */
   float32Only?: string;
 }
@@ -113,7 +114,7 @@ export interface IsOf<A extends Attributes> {
   (node: Node): node is Node<A>;
 }
 
-export interface Op<A extends Attributes = Attributes> extends Omit<OpDefinition<A>, "cost"> {
+export interface Op<A extends Attributes = Attributes> extends Omit<OpDefinition<A>, "cost" | "examples"> {
   readonly name: string;
   readonly is: IsOf<A>;
   /** Applies the op: checks the types and gives its outputs. */
@@ -121,12 +122,15 @@ export interface Op<A extends Attributes = Attributes> extends Omit<OpDefinition
   /** Applies an op that has one output. */
   one(inputs: readonly Tensor[], attributes: A): Tensor;
   cost(inputs: readonly TensorType[], outputs: readonly TensorType[], attributes: A): readonly Share[];
+  examples(float: FloatType): readonly Example<A>[];
 }
 
 /** Every op that exists, by name: the laws run over all of them. */
 export const allOps = new Map<string, Op>();
 
+/** An op of one's own, or of qkv's: it is known by its name in graphs, costs and errors. */
 export function defineOp<A extends Attributes = Attributes>(name: string, definition: OpDefinition<A>): Op<A> {
+  const { cost = onePerNumber, examples = () => missingExamples(name) } = definition;
   if (allOps.has(name)) throw new GraphError(`there are two ops called "${name}"`);
   const op: Op<A> = {
     ...definition,
@@ -135,15 +139,22 @@ export function defineOp<A extends Attributes = Attributes>(name: string, defini
     apply: (inputs, attributes) => applyOp(op as Op, inputs, attributes),
     one: (inputs, attributes) => applyOp(op as Op, inputs, attributes)[0],
     cost: (inputs, outputs, attributes) =>
-      [definition.cost(inputs, outputs, attributes)].flat().map(({ flops, products = 0, bytes, part }) => ({
+      [cost(inputs, outputs, attributes)].flat().map(({ flops, products = 0, bytes, part }) => ({
         flops: Dim.of(flops),
         products: Dim.of(products),
         bytes: Dim.of(bytes ?? sum([...inputs, ...outputs].map(byteSize))),
         part,
       })),
+    examples,
   };
   allOps.set(name, op as Op);
   return op;
+}
+
+const onePerNumber = (_: readonly TensorType[], outputs: readonly TensorType[]): DeclaredCost => ({ flops: sum(outputs.map(size)) });
+
+function missingExamples(name: string): never {
+  throw new GraphError(`the op "${name}" declares no examples, and its laws are tried with them; give it \`examples\``);
 }
 
 function applyOp(op: Op, inputs: readonly Tensor[], attributes: Attributes): Tensor[] {

@@ -5,7 +5,7 @@ import { type Initialiser, input, normal, type Parameter, parameter } from "./le
 import { prefixes } from "./names.ts";
 import { atPlace, currentPlace, joinPath, type Part } from "./place.ts";
 import type { Tensor } from "./tensor.ts";
-import { tensorType } from "./type.ts";
+import { showType, type TensorType, tensorType } from "./type.ts";
 
 export interface TraceOptions {
   /** Names of taps that become inputs: the tapped tensor is replaced by what is fed. */
@@ -19,6 +19,8 @@ export interface TraceOptions {
 /** What a trace collects while a function builds its graph. */
 export class Trace {
   readonly parameters = new Map<string, Parameter>();
+  /** The places that declared each parameter: one, or several that share it. */
+  readonly declared = new Map<string, Set<string>>();
   readonly taps = new Map<string, Tensor>();
   readonly patches = new Map<string, Tensor>();
   /** Taps that a layer would make if somebody asked for them. */
@@ -43,31 +45,60 @@ export class Trace {
 export class Scope {
   readonly path: string;
   readonly #trace: Trace;
+  /** Where its parameters have their names: the place itself, unless they are shared. */
+  readonly #home: string;
 
-  constructor(trace: Trace, path = "") {
+  constructor(trace: Trace, path = "", home = path) {
     this.#trace = trace;
     this.path = path;
+    this.#home = home;
   }
 
   /** A place inside this one; with a number, one of several: `block.2`. */
   at(name: string, index?: number): Scope {
-    return new Scope(this.#trace, joinPath(this.path, index === undefined ? name : `${name}.${index}`));
+    const inner = index === undefined ? name : `${name}.${index}`;
+    return new Scope(this.#trace, joinPath(this.path, inner), joinPath(this.#home, inner));
+  }
+
+  /**
+   * One of several uses of the same parameters: `p.shared("block", 2)` is the place `block.2`, with taps and noise of its own, and the
+   * parameters of `block`, which every use shares.
+   */
+  shared(name: string, use: number): Scope {
+    return new Scope(this.#trace, joinPath(this.path, `${name}.${use}`), joinPath(this.#home, name));
   }
 
   /** Declares a trained tensor: its shape and how it starts. */
   param(name: string, shape: readonly DimLike[], initialiser: Initialiser = normal(0.02)): Tensor {
-    const full = joinPath(this.path, name);
-    if (this.#trace.parameters.has(full)) {
-      throw new GraphError(`at ${full}: this parameter was declared before; give it another name, or pass the tensor on to share it`);
-    }
+    const full = joinPath(this.#home, name);
     const type = tensorType(this.#trace.options.float ?? "float32", shape);
+    const found = this.#trace.parameters.get(full);
+    if (found) return this.#again(found, full, type, initialiser);
     for (const dim of type.shape) {
       if (dim.value === undefined)
         throw new GraphError(`at ${full}: a parameter cannot have the open dimension "${dim}"; its size must be a number`);
     }
-    const tensor = parameter(full, type, initialiser, { scope: this.path, part: currentPlace().part });
+    const tensor = parameter(full, type, initialiser, { scope: this.#home, part: currentPlace().part });
     this.#trace.parameters.set(full, tensor);
+    this.#trace.declared.set(full, new Set([this.path]));
     return tensor;
+  }
+
+  /** A parameter that another use has declared already; the same name by accident is an error. */
+  #again(found: Parameter, full: string, type: TensorType, initialiser: Initialiser): Tensor {
+    const uses = this.#trace.declared.get(full) as Set<string>;
+    if (this.path === this.#home || uses.has(this.path) || uses.has(this.#home)) {
+      throw new GraphError(
+        `at ${full}: this parameter was declared before; give it another name, or share it: take its place by p.shared("…", use) each time, with another number for each use`,
+      );
+    }
+    const [here, before] = [describe(type, initialiser), describe(found.type, found.node.attributes.initialiser)];
+    if (here !== before)
+      throw new GraphError(
+        `at ${this.path}: the shared parameter ${full} is ${before}, and here it is declared as ${here}; a use of it must declare the same`,
+      );
+    uses.add(this.path);
+    return found;
   }
 
   /** Random bytes, new for each run: what dropout compares with a threshold. Fed from a `Chance` by the place's name. */
@@ -102,6 +133,11 @@ export class Scope {
     return [...this.#trace.parameters.values()];
   }
 }
+
+const describe = (type: TensorType, initialiser: Initialiser): string => {
+  const { kind, ...how } = initialiser;
+  return `${showType(type)} of ${[kind, ...Object.values(how)].join(" ")}`;
+};
 
 type Layer<Rest extends unknown[], Result> = (p: Scope, ...rest: Rest) => Result;
 

@@ -1,3 +1,4 @@
+import type { HostArray } from "../base/arrays.ts";
 import type { Batches } from "../batches/batch.ts";
 import { type CostOptions, cost as costOn, type ModelCost } from "../cost/cost.ts";
 import { countedScaling as countedScalingOn, type Scaling } from "../cost/scaling.ts";
@@ -5,10 +6,13 @@ import { speakerOf as speakerOn } from "../generation/speaker.ts";
 import type { Speaker } from "../generation/speech.ts";
 import type { TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { Scope } from "../graph/scope.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import type { ModelConfig } from "../models/any.ts";
 import { nodeDevice } from "../node/device.ts";
 import type { Device } from "../runtime/device.ts";
 import { baked } from "../trained/baked.ts";
+import { checkGradient as checkGradientOn, type GradientCheckOptions } from "../training/check-gradient.ts";
 import { type FitOptions, fit as fitOn, type Progress, type Report } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { weightsInMemory } from "../weights/weights.ts";
@@ -24,6 +28,13 @@ export const fit = (
   batches: Batches,
   options: Here<FitOptions>,
 ): AsyncGenerator<Report, Progress> => fitOn(loss, optimizer, batches, { ...options, device: options.device ?? nodeDevice() });
+
+/** Compares gradients with finite differences: gives the largest difference, or throws what is wrong; see `GradientCheckOptions`. */
+export const checkGradient = <Name extends string>(
+  build: (p: Scope, inputs: { readonly [K in Name]: Tensor }) => Tensor,
+  inputs: { readonly [K in Name]: HostArray },
+  options: Here<GradientCheckOptions> = {},
+): Promise<number> => checkGradientOn(build, inputs, { ...options, device: options.device ?? nodeDevice() });
 
 /** The exact cost of a model, read off the graphs that run. */
 export const cost = (config: ModelConfig, options: Here<CostOptions> = {}): Promise<ModelCost> =>

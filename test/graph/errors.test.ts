@@ -94,7 +94,9 @@ describe("building a graph", () => {
         return add(place.param("weight", [2]), place.param("weight", [2]));
       });
     expect(twice).toThrow(
-      new GraphError("at block.0/weight: this parameter was declared before; give it another name, or pass the tensor on to share it"),
+      new GraphError(
+        'at block.0/weight: this parameter was declared before; give it another name, or share it: take its place by p.shared("…", use) each time, with another number for each use',
+      ),
     );
   });
 
