@@ -2,6 +2,7 @@ import type { LayerCost, OperationCost, PartCost, PhaseCost } from "../cost/cost
 import type { LectureRow } from "../cost/lecture.ts";
 import { type PhaseName, phaseNames } from "../cost/phases.ts";
 import { type Scaling, scalingSteps, theory } from "../cost/scaling.ts";
+import { type Architecture, architectureOf } from "../models/any.ts";
 import type { CostFacts } from "./cost-facts.ts";
 import { measuredSection, totalSection } from "./cost-training-report.ts";
 import { grouped, percent, table, withUnit } from "./table.ts";
@@ -29,7 +30,8 @@ export function report(facts: CostFacts): string {
   return sections.join("\n\n");
 }
 
-function introduction({ model, parameters, batch, length, sourceLength, decode, kvCacheBytes }: CostFacts): string {
+function introduction({ model: given, parameters, batch, length, sourceLength, decode, kvCacheBytes }: CostFacts): string {
+  const model = architectureOf(given, "this report");
   const kind = model.model === "rnn" ? `${model.cell}, ` : `${model.heads} heads, `;
   const source = sourceLength === undefined ? "" : `, source ${grouped(sourceLength)}`;
   const token = model.model === "encoder" ? "" : `, a decoded token that sees ${grouped(decode)}`;
@@ -43,7 +45,7 @@ function introduction({ model, parameters, batch, length, sourceLength, decode, 
 }
 
 /** The arithmetic of the ordinary case. */
-function cacheSum({ layers, width }: CostFacts["model"], batch: number, decode: number, kvCacheBytes: number): string {
+function cacheSum({ layers, width }: Architecture, batch: number, decode: number, kvCacheBytes: number): string {
   if (kvCacheBytes !== 8 * batch * decode * width * layers) return "";
   return ` = 2 · ${batch} · ${decode} time · ${width} width · ${layers} layers × 4 bytes`;
 }

@@ -1,5 +1,5 @@
 import type { Part } from "../graph/place.ts";
-import type { ModelConfig } from "../models/any.ts";
+import { type Architecture, architectureOf, type ModelConfig, type Transformer } from "../models/any.ts";
 import type { EncoderConfig, RnnConfig, TransformerConfig } from "../models/config.ts";
 import { headSizes, keepsPast } from "../models/continuation.ts";
 import type { Extent, PhaseName } from "./phases.ts";
@@ -27,7 +27,8 @@ class Sum {
 export const causalShare = (queryBlocks: number): number => (queryBlocks + 1) / (2 * queryBlocks);
 
 /** The products of a phase, by part. In training each has two more, for the gradients of its two sides. */
-export function productFormulas(config: ModelConfig, phase: PhaseName, extent: Extent, queryBlocks = 1): Formulas {
+export function productFormulas(model: ModelConfig, phase: PhaseName, extent: Extent, queryBlocks = 1): Formulas {
+  const config = architectureOf(model, "a formula");
   const sum = new Sum();
   if (config.model === "rnn") recurrent(sum, config, phase, extent);
   else transformer(sum, config, phase, extent, queryBlocks);
@@ -36,7 +37,7 @@ export function productFormulas(config: ModelConfig, phase: PhaseName, extent: E
 
 function transformer(
   sum: Sum,
-  config: Exclude<ModelConfig, RnnConfig>,
+  config: Transformer,
   phase: PhaseName,
   { batch, length, sourceLength, decode }: Extent,
   queryBlocks: number,
@@ -58,7 +59,7 @@ function transformer(
   sum.add("logits", times * 2 * scored * config.width * outputs);
 }
 
-const hasClassToken = (config: ModelConfig): config is EncoderConfig =>
+const hasClassToken = (config: Architecture): config is EncoderConfig =>
   config.model === "encoder" && config.task === "classify" && config.pool === "class";
 
 /** Positions that are joined, and blocks with one attention (itself) or two (and the source). */

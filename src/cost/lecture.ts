@@ -1,4 +1,6 @@
 import type { Part } from "../graph/place.ts";
+import { architectureOf } from "../models/any.ts";
+import type { RnnConfig } from "../models/config.ts";
 import type { ModelCost } from "./cost.ts";
 import { causalShare, productFormulas } from "./formulas.ts";
 import type { PhaseName } from "./phases.ts";
@@ -50,8 +52,9 @@ export function lectureRows(cost: ModelCost, name: Exclude<PhaseName, "training"
 }
 
 function stepsOf(cost: ModelCost, name: "sequence" | "token"): Step[] {
-  const { model, batch: b, length, sourceLength: m = 0, decode, phases } = cost;
-  if (model.model === "rnn") return recurrentSteps(cost, name);
+  const { batch: b, length, sourceLength: m = 0, decode, phases } = cost;
+  const model = architectureOf(cost.model, "the lectures' table");
+  if (model.model === "rnn") return recurrentSteps(model, cost, name);
   const { width: d, heads: h, layers } = model;
   const all = (value: number) => layers * b * value;
   const kept = phases[name]?.sizes.past !== undefined;
@@ -108,8 +111,11 @@ function steps(rows: number, pairs: number, by: string, over: string): Step[] {
   ];
 }
 
-function recurrentSteps({ model, batch: b, length, sourceLength: m = 0 }: ModelCost, name: "sequence" | "token"): Step[] {
-  const { width: d, layers } = model;
+function recurrentSteps(
+  { width: d, layers }: RnnConfig,
+  { batch: b, length, sourceLength: m = 0 }: ModelCost,
+  name: "sequence" | "token",
+): Step[] {
   const token = name === "token";
   const n = token ? 1 : length;
   const [read, rows] = token ? [0, "O(b d²)"] : m === 0 ? [0, "O(b n d²)"] : [m, "O(b (n+m) d²)"];
@@ -123,7 +129,8 @@ function recurrentSteps({ model, batch: b, length, sourceLength: m = 0 }: ModelC
 }
 
 /** Why counts differ from the lecture's ordinary case, one sentence each. */
-export function lectureNotes({ model, phases }: ModelCost): string[] {
+export function lectureNotes({ model: given, phases }: ModelCost): string[] {
+  const model = architectureOf(given, "the lectures' table");
   const notes: string[] = [];
   const blocks = phases.training?.queryBlocks ?? 1;
   if (blocks > 1)

@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import type { TensorFunction } from "../graph/graph.ts";
-import { type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
+import { type ModelConfig, modelLoss, readsSource, takesAnyLength, taskOf, writes } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
 import { decoderStep, decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-decoder.ts";
@@ -30,8 +30,7 @@ export interface Phase {
   readonly sizes: Sizes;
 }
 
-export const isLanguageModel = (config: ModelConfig): boolean =>
-  config.model === "decoder" || (config.model === "rnn" && config.task === "lm");
+export const isLanguageModel = (config: ModelConfig): boolean => taskOf(config) === "lm";
 
 /** A phase of a model; undefined where there is none, as an encoder writes no tokens. */
 export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent): Phase | undefined {
@@ -69,6 +68,8 @@ function nextToken(config: ModelConfig): TensorFunction | undefined {
       return rnnStep(config);
     case "encoder":
       return undefined;
+    case "own":
+      return writes(config) ? config.whole() : undefined;
   }
 }
 
@@ -87,7 +88,7 @@ export function phaseGraph({ fn, options, sizes }: Phase, device: CompileOptions
 
 /** Refuses lengths that the model has no positions for. */
 export function checkExtent(config: ModelConfig, { length, sourceLength, decode }: Extent): void {
-  if (config.model === "rnn" || config.positions !== "learned") return;
+  if (config.model === "rnn" || config.model === "own" || config.positions !== "learned") return;
   const longest = Math.max(length, decode, readsSource(config) ? sourceLength : 0);
   if (longest > config.context)
     throw new ConfigError(

@@ -18,7 +18,7 @@ export type { Activation } from "../inspection/observe.ts";
 export { ablateHead, type Change, type Patched, patch, type SwapOptions, swap } from "../inspection/patch.ts";
 export { type PathLength, pathLength, type Steps } from "../inspection/path-length.ts";
 export { type Positions, positionsOf } from "../inspection/positions.ts";
-export { type Reading, type ReadingOptions, readingOf } from "../inspection/reading.ts";
+export { type Read, type Reading, type ReadingOptions, readingOf } from "../inspection/reading.ts";
 export { selectableKeys } from "../inspection/selectable.ts";
 export { type AttentionStatistics, type HeadSummary, headStatisticsOf } from "../inspection/statistics.ts";
 export { type TapInfo, taps } from "../inspection/taps.ts";

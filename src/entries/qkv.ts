@@ -17,6 +17,7 @@ export type { Sentence, Words } from "../base/sentence.ts";
 export type { Ids } from "../batches/ids.ts";
 export type { DataSource } from "../data/source.ts";
 export { readExamples } from "../disk/text-files.ts";
+export { type BatchMeasures, evaluateBatches } from "../evaluation/batches.ts";
 export {
   type EvaluateOptions,
   type EvaluationData,
@@ -36,7 +37,7 @@ export type { BeamWriteOptions, Sample, WriteOptions, WrittenToken } from "../ge
 export type { AttentionOptions } from "../inspection/attention.ts";
 export type { AttentionKind, AttentionLook, Looked } from "../inspection/look.ts";
 export type { Activation } from "../inspection/observe.ts";
-export type { ReadingOptions } from "../inspection/reading.ts";
+export type { Read, ReadingOptions } from "../inspection/reading.ts";
 export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";
 export { type OpenOptions, open, Trained } from "../library/trained.ts";
 export { bleu } from "../metrics/bleu.ts";
@@ -46,6 +47,7 @@ export { editDistance, errorRate, exactMatch } from "../metrics/edits.ts";
 export { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
 export { type ModelConfig, type ModelInput, type ModelName, modelConfig } from "../models/any.ts";
 export type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } from "../models/config.ts";
+export { type Define, type Definition, defineModel, type ModelDefinition, type OwnModel, type Settings } from "../models/own.ts";
 export { preset } from "../models/presets.ts";
 export { nodeDevice } from "../node/device.ts";
 export { nodeEngine } from "../node/engine.ts";

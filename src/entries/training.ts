@@ -19,6 +19,7 @@ export { type Checkpoint, Checkpoints, type CheckpointsOptions } from "../disk/c
 export { fit } from "../library/here.ts";
 export type { TrainOptions } from "../runs/drive.ts";
 export type { RunSettings } from "../runs/prepare.ts";
+export { checkpointFiles, type Position, restore } from "../runs/state.ts";
 export { resumeRun, trainRun } from "../runs/train-run.ts";
 export type { FitOptions, Progress, Report, StepReport, StoppedReport, ValidationReport } from "../training/fit.ts";
 export { Optimizer, type OptimizerOptions, type Segment } from "../training/optimizer.ts";

@@ -1,5 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { perplexity } from "../metrics/perplexity.ts";
+import { writes } from "../models/any.ts";
 import type { Precision } from "../runtime/device.ts";
 import { TrainedModel } from "../trained/trained.ts";
 import { trainedLoss } from "../training/score.ts";
@@ -17,7 +18,7 @@ export interface Rounding {
 /** The perplexity before and after rounding to the precision of the model's device. */
 export async function roundingOf(trained: TrainedModel, data: EvaluationData): Promise<Rounding> {
   const { model, tokenizer, weights, device } = trained;
-  if (model.model === "encoder")
+  if (!writes(model))
     throw new ConfigError("perplexity is of models that write; a classifier or a tagger is measured by evaluate", { code: "config.task" });
   requireFitting(trained, data);
   const whole = new TrainedModel({ model, tokenizer, weights, device: { ...device, precision: "f32" } });

@@ -1,5 +1,6 @@
 import type { TransformerConfig } from "../models/config.ts";
 import { headSizes } from "../models/continuation.ts";
+import type { OwnModel } from "../models/own.ts";
 import { type Device, freeMemoryOf, refuseAbove } from "../runtime/device.ts";
 
 // What reading takes. Most of it are the scores of attention: a number for each head, query and key.
@@ -14,7 +15,7 @@ export interface Memory {
   readonly pair: number;
 }
 
-export function memoryOf(config: TransformerConfig, device: Device): Memory {
+export function memoryOf(config: TransformerConfig | OwnModel, device: Device): Memory {
   const all = freeMemoryOf(device);
   return { all, run: Math.min(all, usualRun), pair: pairBytes(config) };
 }
@@ -23,7 +24,8 @@ export function memoryOf(config: TransformerConfig, device: Device): Memory {
  * As measured: scores on their way to a pattern and a mix are there about four times, four more where distances are added to them, and
  * masks. Additive scores are as large as the keys on their way.
  */
-function pairBytes(config: TransformerConfig): number {
+function pairBytes(config: TransformerConfig | OwnModel): number {
+  if ("settings" in config) return 4 * (4 * Number(config.settings.heads ?? 1) + 4); // by what such a model usually calls its heads
   const { heads, score, positions } = config;
   const scores = score === "additive" ? 3 * headSizes(config).key : 4;
   const distances = positions === "alibi" || positions === "relative" ? 4 : 0;

@@ -3,7 +3,7 @@ import { encodeSource } from "../batches/encode.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { beginning, fitted, unknownIn, unknownSentence, type Warn } from "../trained/reading.ts";
-import type { TrainedParts } from "../trained/trained.ts";
+import type { TrainedModel } from "../trained/trained.ts";
 import type { Prompt } from "./speech.ts";
 
 // What a model begins with: the tokens of a prompt, or a source and the token before a target.
@@ -14,7 +14,7 @@ export interface PromptOptions {
   readonly warn?: Warn;
 }
 
-type Reader = Pick<TrainedParts, "model" | "tokenizer">;
+type Reader = Pick<TrainedModel, "model" | "tokenizer">;
 
 /** From a text, or from token ids. */
 export function promptOf(given: string | Int32Array, { model, tokenizer }: Reader, options: PromptOptions = {}): Prompt {

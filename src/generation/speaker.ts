@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
-import type { ModelConfig } from "../models/any.ts";
+import { described, type ModelConfig, writes } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
 import type { Held } from "../runtime/cache.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
@@ -26,5 +26,8 @@ export function speakerOf(model: ModelConfig, options: CompileOptions): Speaker 
       return rnnSpeaker(model, options);
     case "encoder":
       throw new ConfigError(sentence`an encoder reads and does not write; use it with ${call(model.task)}`, { code: "config.task" });
+    case "own":
+      if (!writes(model)) throw new ConfigError(`${described(model)} does not write: it is for ${model.task}`, { code: "config.task" });
+      return wholeSpeaker(model, options);
   }
 }

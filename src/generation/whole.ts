@@ -1,6 +1,9 @@
+import type { TensorFunction } from "../graph/graph.ts";
+import { readsSource, takesAnyLength } from "../models/any.ts";
 import type { DecoderConfig, EncoderDecoderConfig } from "../models/config.ts";
 import { decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderWhole } from "../models/encoder-decoder.ts";
+import type { OwnModel } from "../models/own.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { memoryOf, refusePairs } from "./memory.ts";
@@ -8,31 +11,46 @@ import { lengthsOf, longestOf, padded } from "./padded.ts";
 import { checkPrompt, type Next, nextOf, type Prompt, type Speaker, type Speech } from "./speech.ts";
 
 /**
- * A Transformer that cannot keep anything of earlier tokens, since they look at later ones (no mask, or one after the softmax). It
- * reads everything again for each token.
+ * A model that cannot keep anything of earlier tokens: a Transformer in which they look at later ones (no mask, or one after the softmax),
+ * or a model of one's own. It reads everything again for each token.
  */
-export function wholeSpeaker(config: DecoderConfig | EncoderDecoderConfig, options: CompileOptions): Speaker {
+export function wholeSpeaker(config: DecoderConfig | EncoderDecoderConfig | OwnModel, options: CompileOptions): Speaker {
   const { vocab, context } = config;
-  const fn = config.model === "decoder" ? decoderWhole(config) : encoderDecoderWhole(config);
-  const whole = compile(fn, { ...options, symbols: "open" });
+  const whole = compile(wholeOf(config), { ...options, symbols: takesAnyLength(config) ? "open" : "bound", sessions: 16 });
   const memory = memoryOf(config, options.device);
   const perToken = 2 * 4 * vocab; // every position is scored, and the scores are there twice
   const parts: Parts = {
-    run: (feeds) => whole.run(feeds as never) as Promise<Arrays>,
+    run: (feeds) => whole.run(feeds),
     rowsAtOnce: (time, sourceTime) => Math.floor(memory.run / (memory.pair * (time + sourceTime) ** 2 + perToken * time)),
   };
   return {
     vocab,
     longest: context,
     check({ ids, source }, tokens) {
-      const reads = config.model === "encoder-decoder";
-      checkPrompt({ ids, source }, vocab, reads ? (config.sourceVocab ?? vocab) : undefined);
+      const reads = readsSource(config);
+      checkPrompt({ ids, source }, vocab, reads ? ("sourceVocab" in config && config.sourceVocab) || vocab : undefined);
       if (reads) refusePairs("a source", source?.length ?? 0, memory);
-      refusePairs("without a causal mask, a text", Math.min(context, ids.length + tokens), memory, perToken);
+      refusePairs(
+        config.model === "own" ? "a text" : "without a causal mask, a text",
+        Math.min(context, ids.length + tokens),
+        memory,
+        perToken,
+      );
     },
     begin: () => new WholeSpeech(parts),
     release: () => whole.release(),
   };
+}
+
+function wholeOf(config: DecoderConfig | EncoderDecoderConfig | OwnModel): TensorFunction {
+  switch (config.model) {
+    case "decoder":
+      return decoderWhole(config);
+    case "encoder-decoder":
+      return encoderDecoderWhole(config);
+    case "own":
+      return config.whole();
+  }
 }
 
 interface Parts {

@@ -1,7 +1,7 @@
-import { readsSource } from "../models/any.ts";
+import { type ModelConfig, readsSource, taskOf } from "../models/any.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
-import { type Reading, type ReadingOptions, readingOf } from "./reading.ts";
+import { type Read, type Reading, type ReadingOptions, readingOf } from "./reading.ts";
 
 // What a model answers to one text, as log-probabilities.
 
@@ -21,7 +21,7 @@ export interface Candidate {
 export async function answersOf(run: TrainedModel, reading: Reading, patches?: ObserveOptions["patches"]): Promise<Answers> {
   const { scores } = await observe(run, reading, { patches, outputs: ["scores"] });
   const { model } = run;
-  const axes = model.model !== "encoder" ? ["time", "vocab"] : model.task === "tag" ? ["time", "label"] : ["label"];
+  const axes = { lm: ["time", "vocab"], translate: ["time", "vocab"], tag: ["time", "label"], classify: ["label"] }[taskOf(model)];
   const logProbabilities = logSoftmax(activationOf({ name: "log-probabilities", axes }, scores));
   const loss = meanLoss(logProbabilities, reading.feeds.targets.data as Int32Array);
   return { ...(loss !== undefined && { loss }), logProbabilities };
@@ -48,10 +48,13 @@ function meanLoss(logProbabilities: Activation, targets: Int32Array): number | u
   return losses.length > 0 ? losses.reduce((a, b) => a + b) / losses.length : undefined;
 }
 
+/** Whether its answers are labels, and not tokens. */
+export const isLabeller = (model: ModelConfig): boolean => taskOf(model) === "classify" || taskOf(model) === "tag";
+
 /** The likeliest answers of a row of log-probabilities. */
 export function likeliest(run: TrainedModel, row: Float32Array, count: number): Candidate[] {
-  const { model, labels, tokenizer } = run;
-  const name = model.model === "encoder" ? (i: number) => labels[i] ?? String(i) : (id: number) => tokenizer.piece(id);
+  const { model, labels } = run;
+  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => run.tokenizer.piece(id);
   const order = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
   return order.slice(0, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
 }
@@ -64,15 +67,15 @@ export interface Next {
 /** What may come after a text (after the target so far, where there is a source), or the labels of a whole text; of each position's label, the last's. */
 export async function nextTokensOf(
   run: TrainedModel,
-  text: string,
+  text: Read,
   { top = 10, ...options }: ReadingOptions & { readonly top?: number } = {},
 ): Promise<Next> {
   const { model } = run;
   const hasSource = readsSource(model);
   // What comes next follows the end of a text; labels are those of its beginning, as they are when it is classified.
-  const keep = model.model === "encoder" || hasSource ? "first" : "last";
+  const keep = isLabeller(model) || hasSource ? "first" : "last";
   const reading = await readingOf(run, text, hasSource ? { target: "", ...options } : { keep, ...options });
   const { logProbabilities } = await answersOf(run, reading);
-  const prompt = hasSource ? `${text} → ${options.target ?? ""}` : text;
+  const prompt = typeof text !== "string" ? "" : hasSource ? `${text} → ${options.target ?? ""}` : text;
   return { prompt, candidates: likeliest(run, rowsOf(logProbabilities).at(-1) ?? new Float32Array(), top) };
 }

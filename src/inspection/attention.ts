@@ -1,12 +1,12 @@
 import { ConfigError } from "../base/errors.ts";
 import { instead, sentence, setting } from "../base/sentence.ts";
-import type { ModelConfig } from "../models/any.ts";
+import { described, type ModelConfig, type Transformer } from "../models/any.ts";
 import { refuseTooLarge } from "../runtime/device.ts";
 import type { TrainedModel } from "../trained/trained.ts";
-import type { AttentionHead, AttentionKind, AttentionLook } from "./look.ts";
+import type { AttentionHead, AttentionKind, AttentionLayer, AttentionLook } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
-import { type ReadingOptions, readingOf, type Transformer } from "./reading.ts";
-import { described } from "./taps.ts";
+import { type Read, type ReadingOptions, readingOf } from "./reading.ts";
+import { patternsOf } from "./taps.ts";
 
 export interface AttentionOptions extends ReadingOptions {
   /** Left out: cross where there is a source, an encoder's own, a decoder's own. */
@@ -27,6 +27,9 @@ export function kindsOf(model: ModelConfig): readonly AttentionKind[] {
       return ["cross", "self", "encoder"];
     case "rnn":
       return model.task === "translate" && model.attention ? ["cross"] : [];
+    case "own":
+      if (model.task === "translate" || patternsOf(model).length === 0) return [];
+      return model.task === "lm" ? ["self"] : ["encoder", "self"];
   }
 }
 
@@ -35,22 +38,32 @@ export const stackPlace = ({ model }: Transformer, kind: AttentionKind): string 
   model === "encoder-decoder" ? `model/${kind === "encoder" ? "encoder" : "decoder"}` : model;
 
 /** The place of a layer's attention in the model, such as `decoder/block.0/attention`. */
-export const attentionPlace = (model: ModelConfig, kind: AttentionKind, layer: number): string =>
-  model.model === "rnn" ? "model/attention" : `${stackPlace(model, kind)}/block.${layer}/${kind === "cross" ? "cross" : "attention"}`;
+export function attentionPlace(model: ModelConfig, kind: AttentionKind, layer: number): string {
+  if (model.model === "rnn") return "model/attention";
+  if (model.model === "own") return patternsOf(model)[layer].place;
+  return `${stackPlace(model, kind)}/block.${layer}/${kind === "cross" ? "cross" : "attention"}`;
+}
 
 /** Whether rows are distributions: not without a softmax, nor where a mask after it takes a share away from every row that has a future. */
-function hasDistributions(model: ModelConfig, kind: AttentionKind): boolean {
+function hasDistributions(model: ModelConfig, kind: AttentionKind, layers: readonly AttentionLayer[]): boolean {
   if (model.model === "rnn") return true;
+  if (model.model === "own") return layers.every(({ heads }) => heads.every(({ pattern }) => pattern.every(sumsToOne)));
   const causal = kind === "self" && model.model !== "encoder";
   return model.attention !== "linear" && !(causal && model.mask === "after-softmax");
 }
 
+const sumsToOne = (row: readonly number[]): boolean => Math.abs(row.reduce((a, b) => a + b, 0) - 1) < 1e-3;
+
 /** How many layers and heads of attention a model has; an RNN's alignment is one. */
-export const attentionSizes = (model: ModelConfig): { readonly layers: number; readonly heads: number } =>
-  model.model === "rnn" ? { layers: 1, heads: 1 } : { layers: model.layers, heads: model.heads };
+export function attentionSizes(model: ModelConfig): { readonly layers: number; readonly heads: number } {
+  if (model.model === "rnn") return { layers: 1, heads: 1 };
+  if (model.model !== "own") return { layers: model.layers, heads: model.heads };
+  const patterns = patternsOf(model);
+  return { layers: patterns.length, heads: Math.min(...patterns.map(({ heads }) => heads)) };
+}
 
 /** Where a text's tokens attend to, by layer and head. A row of cross-attention is labelled with the token that is said there. */
-export async function attentionOf(run: TrainedModel, text: string, options: AttentionOptions = {}): Promise<AttentionLook> {
+export async function attentionOf(run: TrainedModel, text: Read, options: AttentionOptions = {}): Promise<AttentionLook> {
   const { model } = run;
   const kind = chosenKind(model, options.kind);
   const sizes = attentionSizes(model);
@@ -63,17 +76,23 @@ export async function attentionOf(run: TrainedModel, text: string, options: Atte
   refuseLargeLook(run, layers.length, sizes.heads, queries.length, keys.length);
   const names = layers.map((layer) => `${attentionPlace(model, kind, layer)}/pattern`);
   const results = await observe(run, reading, { taps: names });
+  const [, , rows, columns] = results[names[0]].shape;
+  const found = layers.map((layer, i) => {
+    const pattern = activationOf({ name: names[i], axes: ["head", "query", "key"] }, results[names[i]]);
+    return { layer, heads: heads.map((head) => headOf(pattern, head)) };
+  });
   return {
-    tokens: keys,
-    targetTokens: queries,
+    tokens: labelled(keys, columns),
+    targetTokens: labelled(queries, rows),
     kind,
-    ...(!hasDistributions(model, kind) && { rows: "weights" }),
-    layers: layers.map((layer, i) => {
-      const pattern = activationOf({ name: names[i], axes: ["head", "query", "key"] }, results[names[i]]);
-      return { layer, heads: heads.map((head) => headOf(pattern, head)) };
-    }),
+    ...(!hasDistributions(model, kind, found) && { rows: "weights" }),
+    layers: found,
   };
 }
+
+/** Where positions are not those of the tokens, as over parts of a picture, they have numbers. */
+const labelled = (tokens: readonly string[], count: number): readonly string[] =>
+  tokens.length === count ? tokens : Array.from({ length: count }, (_, i) => String(i));
 
 /** A pattern is given out once in 32 bits and once as lists of numbers. */
 const bytesOfShare = 4 + 4 + 8;
@@ -99,9 +118,11 @@ export function chosenKind(model: ModelConfig, asked: AttentionKind | undefined)
   const kinds = kindsOf(model);
   if (kinds.length === 0) {
     const cure =
-      model.model === "rnn" && model.task === "lm"
-        ? sentence`look into a decoder (${setting("model", "decoder")}), or at what comes next (${instead("nextTokensOf")})`
-        : sentence`train it without ${setting("attention", false)} to see an alignment`;
+      model.model === "own"
+        ? `name its patterns [batch, head, query, key] with p.tap("pattern", …), or look at other taps`
+        : model.model === "rnn" && model.task === "lm"
+          ? sentence`look into a decoder (${setting("model", "decoder")}), or at what comes next (${instead("nextTokensOf")})`
+          : sentence`train it without ${setting("attention", false)} to see an alignment`;
     throw new ConfigError(sentence`${described(model)} has no attention to look at; ${cure}`);
   }
   const kind = asked ?? kinds[0];

@@ -3,6 +3,7 @@ import type { Chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { tensorFunction } from "../graph/graph.ts";
 import { int32 } from "../graph/type.ts";
+import { type Transformer, transformerOf } from "../models/any.ts";
 import { embedded, tokenTable } from "../models/transformer.ts";
 import { compile } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -11,8 +12,7 @@ import { type AttentionOptions, attentionPlace, chosen, chosenKind, stackPlace }
 import { type GeometryPanel, geometryPanel, type Keys, plainLayerNorm, toyGeometry } from "./geometry.ts";
 import type { AttentionKind } from "./look.ts";
 import { activationOf, observe } from "./observe.ts";
-import { type Reading, readingOf, type Transformer } from "./reading.ts";
-import { described } from "./taps.ts";
+import { type Reading, readingOf } from "./reading.ts";
 
 // Keys and queries of one head of a model in one space, the width of the model.
 
@@ -41,8 +41,7 @@ export interface KeySpace extends Keys {
 
 /** What is given to one layer for each position, before its norm, and the queries of one head there. */
 export async function keySpace(run: TrainedModel, text: string, options: AttentionOptions = {}): Promise<KeySpace> {
-  const { model } = run;
-  if (model.model === "rnn") throw new ConfigError(`${described(model)} has no keys that a LayerNorm could move; use a Transformer`);
+  const model = transformerOf(run.model, "the geometry of keys", "has no keys that a LayerNorm could move");
   const kind = chosenKind(model, options.kind ?? (model.model === "encoder-decoder" ? "encoder" : undefined));
   if (kind === "cross") throw new ConfigError("the geometry is that of self-attention; choose the kind self or encoder for it");
   const { layer = 0, head = 0 } = options;

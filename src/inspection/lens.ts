@@ -1,10 +1,9 @@
-import { ConfigError } from "../base/errors.ts";
+import { transformerOf } from "../models/any.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { answersOf, type Candidate, likeliest, rowsOf } from "./answers.ts";
 import { stackPlace } from "./attention.ts";
 import { observe } from "./observe.ts";
 import { type ReadingOptions, readingOf } from "./reading.ts";
-import { described } from "./taps.ts";
 
 export interface LensOptions extends ReadingOptions {
   /** How many answers to give for each position. */
@@ -23,8 +22,7 @@ export interface Lens {
  * model's own norm and output weights read it, and the last row is the model's answer itself.
  */
 export async function logitLens(run: TrainedModel, text: string, { top = 5, ...options }: LensOptions = {}): Promise<Lens> {
-  const { model } = run;
-  if (model.model === "rnn") throw new ConfigError(`${described(model)} has no blocks to look into after each layer; use a Transformer`);
+  const model = transformerOf(run.model, "the logit lens", "has no blocks to look into after each layer");
   const names = Array.from({ length: model.layers }, (_, layer) => `${stackPlace(model, "self")}/block.${layer}/output`);
   const last = names[names.length - 1];
   const reading = await readingOf(run, text, options);

@@ -1,6 +1,6 @@
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
-import { type ReadingOptions, readingOf } from "./reading.ts";
+import { type Read, type ReadingOptions, readingOf } from "./reading.ts";
 import { chosenTaps } from "./taps.ts";
 
 export interface Looked {
@@ -13,7 +13,7 @@ export interface Looked {
 }
 
 /** Runs a text through a model and gives back what its taps saw. `*` in a name stands for any characters. */
-export async function look(run: TrainedModel, text: string, names: readonly string[], options: ReadingOptions = {}): Promise<Looked> {
+export async function look(run: TrainedModel, text: Read, names: readonly string[], options: ReadingOptions = {}): Promise<Looked> {
   const wanted = chosenTaps(run.model, names);
   const reading = await readingOf(run, text, options);
   const results = await observe(run, reading, { taps: wanted.map(({ name }) => name) });

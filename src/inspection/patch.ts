@@ -6,7 +6,7 @@ import { type Answers, answersOf, rowsOf } from "./answers.ts";
 import { attentionPlace, attentionSizes, chosenKind } from "./attention.ts";
 import { type AttentionKind, look } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
-import { type ReadingOptions, readingOf } from "./reading.ts";
+import { type Read, type ReadingOptions, readingOf } from "./reading.ts";
 import { chosenTaps, matches } from "./taps.ts";
 
 /** Other numbers for a tap. `*` in its name stands for any characters. */
@@ -29,7 +29,7 @@ export interface Patched {
 }
 
 /** Runs a text with some activations replaced. A change sees what the changes before it, on the data's way, have made of its tap. */
-export async function patch(run: TrainedModel, text: string, changes: readonly Change[], options: ReadingOptions = {}): Promise<Patched> {
+export async function patch(run: TrainedModel, text: Read, changes: readonly Change[], options: ReadingOptions = {}): Promise<Patched> {
   const wanted = chosenTaps(
     run.model,
     changes.map(({ tap }) => tap),
@@ -79,7 +79,8 @@ export function ablateHead(run: TrainedModel, layer: number, head: number, asked
   const { layers, heads } = attentionSizes(model);
   if (!(layer >= 0 && layer < layers && head >= 0 && head < heads))
     throw new ConfigError(`there is no head ${head} in layer ${layer}; the model has ${layers} layers of ${heads} heads, counted from 0`);
-  const tap = model.model === "rnn" ? "pattern" : "mixed"; // an RNN mixes its encoder's states without a tap of their own
+  // An RNN mixes its encoder's states without a tap of their own, and a model of one's own need not have one.
+  const tap = model.model === "rnn" || model.model === "own" ? "pattern" : "mixed";
   return {
     tap: `${attentionPlace(model, kind, layer)}/${tap}`,
     value: ({ shape: [, queries, last], data }) => data.slice().fill(0, head * queries * last, (head + 1) * queries * last),
@@ -93,7 +94,7 @@ export interface SwapOptions {
 }
 
 /** Activation patching: the numbers that a tap has in another text of as many tokens. */
-export function swap(tap: string, from: string, { target, positions }: SwapOptions = {}): Change {
+export function swap(tap: string, from: Read, { target, positions }: SwapOptions = {}): Change {
   return {
     tap,
     async value(old, run) {

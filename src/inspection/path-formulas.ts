@@ -1,5 +1,5 @@
+import type { Transformer } from "../models/any.ts";
 import type { RnnConfig } from "../models/config.ts";
-import type { Transformer } from "./reading.ts";
 
 /** How many steps there are, with n for the length of a sequence. */
 export interface Formula {

@@ -3,7 +3,7 @@ import { nodeShares } from "../graph/cost.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter, leafName } from "../graph/leaves.ts";
 import type { Node } from "../graph/tensor.ts";
-import { type ModelConfig, modelLoss } from "../models/any.ts";
+import { architectureOf, type ModelConfig, modelLoss } from "../models/any.ts";
 import { type Formula, recurrentSteps, transformerSteps } from "./path-formulas.ts";
 import { taps } from "./taps.ts";
 
@@ -32,7 +32,8 @@ export function pathLength(model: ModelConfig, n: number): PathLength {
   const graph = cleanUp(buildGraph(fn, { bind, taps: mixing }));
   const attentions = new Set(mixing.map((name) => graph.outputs.get(name)?.node));
   const longest = (steps: (node: Node) => number) => longestChain(graphNodes(graph), steps);
-  const formulas = model.model === "rnn" ? recurrentSteps(model, n) : transformerSteps(model);
+  const known = architectureOf(model, "the path length");
+  const formulas = known.model === "rnn" ? recurrentSteps(known, n) : transformerSteps(known);
   return {
     path: { ...formulas.path, counted: longest((node) => (attentions.has(node) || isRecurrence(node) ? 1 : 0)) },
     sequential: { ...formulas.sequential, counted: longest(productsOf) },

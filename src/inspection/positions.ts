@@ -7,12 +7,11 @@ import type { Tensor } from "../graph/tensor.ts";
 import { float32 } from "../graph/type.ts";
 import { headSize } from "../layers/heads.ts";
 import { attentionPositions, positioned } from "../layers/positions.ts";
+import { described, type Transformer, transformerOf } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { rowsOf } from "./answers.ts";
 import { attentionPlace, stackPlace } from "./attention.ts";
-import type { Transformer } from "./reading.ts";
-import { described } from "./taps.ts";
 
 export interface Positions {
   readonly title: string;
@@ -25,8 +24,7 @@ export interface Positions {
  * pairs are turned, by position. Relative and ALiBi: what is added to the scores of each head (in the first layer), by distance.
  */
 export async function positionsOf(run: TrainedModel): Promise<Positions> {
-  const { model } = run;
-  if (model.model === "rnn") throw new ConfigError(`${described(model)} reads in order and has no table of positions; use a Transformer`);
+  const model = transformerOf(run.model, "the table of positions", "reads in order and has no table of positions");
   const { positions: kind } = model;
   switch (kind) {
     case "learned":

@@ -2,16 +2,12 @@ import { array, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
 import { translateIds } from "../generation/translator.ts";
-import { type ModelConfig, readsSource } from "../models/any.ts";
-import type { RnnConfig } from "../models/config.ts";
+import { described, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { fitted, unknownIn, unknownSentence } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
 // One text as a model reads it: the ids that are fed, and a label for each position.
-
-/** Any model but an RNN. */
-export type Transformer = Exclude<ModelConfig, RnnConfig>;
 
 export interface ReadingOptions {
   /** What a model with a source should have written; its own greedy answer if left out. */
@@ -33,22 +29,34 @@ export interface Reading {
 /** How the position is labelled that a classifier with a class token puts in front. */
 export const classToken = "<class>";
 
-export async function readingOf(run: TrainedModel, text: string, options: ReadingOptions = {}): Promise<Reading> {
+/** A text; or, for a model that is fed something else, its inputs by name, as a batch of one. */
+export type Read = string | Arrays;
+
+export async function readingOf(run: TrainedModel, text: Read, options: ReadingOptions = {}): Promise<Reading> {
   const { model } = run;
+  if (typeof text !== "string") return fedReading(run, text);
+  if (model.model === "own" && model.reads === "other")
+    throw new ConfigError(`${described(model)} reads no text; give its inputs by name: ${inputsOf(model).join(", ")}`);
   if (readsSource(model)) return pairReading(run, text, options);
   if (options.target !== undefined)
     throw new ConfigError("a target is for models that translate; this one reads one text only, so leave the target out");
-  const ids = readable(
-    run,
-    "text",
-    model.model === "encoder" && model.task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text),
-    options,
-  );
+  const task = taskOf(model);
+  const ids = readable(run, "text", task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text), options);
   const tokens = piecesOf(run, ids);
-  if (model.model !== "encoder") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
-  const unknownAnswer = model.task === "tag" ? row(new Int32Array(ids.length).fill(-1)) : array("int32", [-1]);
+  if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
+  const unknownAnswer = task === "tag" ? row(new Int32Array(ids.length).fill(-1)) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
-  return { feeds, tokens: model.task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+  return { feeds, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+}
+
+const inputsOf = (model: ModelConfig): string[] => Object.keys(modelLoss(model).inputs).filter((name) => name !== "targets");
+
+/** What is fed as it is. The right answers may be left out of it. */
+function fedReading({ model }: TrainedModel, feeds: Arrays): Reading {
+  if (feeds.targets) return { feeds, tokens: [] };
+  if (taskOf(model) === "classify") return { feeds: { ...feeds, targets: array("int32", [-1]) }, tokens: [] };
+  const [rows, time] = (feeds.target ?? feeds.ids ?? Object.values(feeds)[0]).shape;
+  return { feeds: { ...feeds, targets: array("int32", new Int32Array(rows * time).fill(-1), [rows, time]) }, tokens: [] };
 }
 
 async function pairReading(run: TrainedModel, text: string, options: ReadingOptions): Promise<Reading> {

@@ -5,7 +5,7 @@ import type { TensorFunction } from "../graph/graph.ts";
 import { input } from "../graph/leaves.ts";
 import { Scope, Trace } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { type ModelConfig, modelLoss } from "../models/any.ts";
+import { described, type ModelConfig, modelLoss } from "../models/any.ts";
 
 // The named places of a model: what can be looked at and replaced.
 
@@ -35,6 +35,15 @@ export function taps(model: ModelConfig): TapInfo[] {
   return [...all.taps].map(([name, tensor]) => ({ name, axes: axes(name, tensor) }));
 }
 
+/** Where a model of any making has attention: the places of its patterns, in the order of the data's way, and the heads of each. */
+export function patternsOf(model: ModelConfig): { readonly place: string; readonly heads: number }[] {
+  const fn = modelLoss(model, { training: false });
+  const { taps: found } = traced(fn, [...traced(fn, []).offered]);
+  return [...found].flatMap(([name, { shape }]) =>
+    name.endsWith("/pattern") && shape.length === 4 ? [{ place: name.slice(0, -"/pattern".length), heads: shape[1].known }] : [],
+  );
+}
+
 function axes(name: string, { shape }: Tensor): readonly string[] {
   const known = axesOf[name.slice(name.lastIndexOf("/") + 1)];
   return known?.length === shape.length - 1 ? known : shape.slice(1).map((dim, i) => dim.name ?? `axis ${i + 1}`);
@@ -43,7 +52,8 @@ function axes(name: string, { shape }: Tensor): readonly string[] {
 /** Builds a model for its taps alone; no tap's name depends on the sizes. */
 function traced(fn: TensorFunction, wanted: readonly string[]): Trace {
   const trace = new Trace({ taps: wanted });
-  const sizes = { batch: 1, time: 2, sourceTime: 2 };
+  const symbols = Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap((dim) => dim.symbols));
+  const sizes = { ...Object.fromEntries(symbols.map((symbol) => [symbol, 2])), batch: 1 };
   const inputs = Object.entries(fn.inputs).map(([name, { dtype, shape }]) => [
     name,
     input(name, { dtype, shape: shape.map((dim) => dim.bind(sizes)) }),
@@ -78,11 +88,4 @@ export function matches(pattern: string, name: string): boolean {
     at = found + part.length;
   }
   return name.length - last.length >= at && name.endsWith(last);
-}
-
-/** A model in two or three words. */
-export function described(model: ModelConfig): string {
-  if (model.model !== "rnn")
-    return model.model === "encoder-decoder" ? "an encoder–decoder" : `${model.model === "encoder" ? "an" : "a"} ${model.model}`;
-  return model.task === "lm" ? "an RNN language model" : `an RNN encoder–decoder ${model.attention ? "with" : "without"} attention`;
 }

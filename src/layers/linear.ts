@@ -13,7 +13,8 @@ export interface DenseOptions {
 export const glorot = (from: number, to: number): Initialiser => uniform(Math.sqrt(6 / (from + to)));
 
 /** x Wᵀ + b. W is stored [out, in], as PyTorch does. */
-export const dense = layer((p, x: Tensor, out: DimLike, { bias = true, weight }: DenseOptions = {}): Tensor => {
+export const dense = layer((p, x: Tensor, out: DimLike, options: DenseOptions = {}): Tensor => {
+  const { bias = true, weight } = options;
   const width = x.shape[x.rank - 1];
   const start = weight ?? glorot(width.knownFor("a weight's start"), Dim.of(out).knownFor("a weight's start"));
   const w = p.param("weight", [out, width], start);

@@ -13,7 +13,8 @@ export interface NormOptions {
 }
 
 /** (x − μ)/σ · γ + β, or x/rms(x) · γ, or x itself. */
-export const norm = layer("norms", (p, x: Tensor, { kind, affine = true }: NormOptions): Tensor => {
+export const norm = layer("norms", (p, x: Tensor, options: NormOptions): Tensor => {
+  const { kind, affine = true } = options;
   if (kind === "none") return x;
   const width = x.shape[x.rank - 1];
   const scale = affine ? p.param("scale", [width], ones) : undefined;

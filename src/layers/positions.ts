@@ -45,7 +45,8 @@ export interface Places {
 }
 
 /** Tokens that know their place, for the kinds that are added: x + table[position]. Other kinds act in attention and change nothing here. */
-export const positioned = layer("positions", (p, x: Tensor, { kind, context, join = "add" }: PositionOptions, places?: Places): Tensor => {
+export const positioned = layer("positions", (p, x: Tensor, options: PositionOptions, places?: Places): Tensor => {
+  const { kind, context, join = "add" } = options;
   const [, time, width] = x.shape;
   if (kind !== "learned" && kind !== "sinusoidal") return x;
   const learned = kind === "learned" ? p.param("table", [context, width], normal(0.02)) : undefined;
@@ -94,7 +95,8 @@ function anglesOf(at: Tensor, half: number): Tensor {
 /** What a kind of positions does in the self-attention of one layer. Distances are signed, and absolute for ALiBi in an encoder. */
 export const attentionPositions = layer(
   "positions",
-  (p, kind: PositionKind, q: Tensor, { causal, places }: { causal: boolean; places?: Places }): AttentionPositions => {
+  (p, kind: PositionKind, q: Tensor, order: { causal: boolean; places?: Places }): AttentionPositions => {
+    const { causal, places } = order;
     const [batch, head, time, size] = q.shape;
     if (kind === "rotary") {
       const half = size.dividedBy(2)?.value;

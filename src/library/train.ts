@@ -1,6 +1,7 @@
 import { cacheFolder } from "../data/cache.ts";
 import { filesSource } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
+import type { Definition, OwnModel } from "../models/own.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
@@ -15,7 +16,9 @@ export type ModelSettings =
   | Partial<Omit<DecoderInput, "vocab">>
   | Partial<Omit<EncoderInput, "vocab" | "labels">>
   | Partial<Omit<EncoderDecoderInput, "vocab" | "sourceVocab">>
-  | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>;
+  | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>
+  /** Or a model of one's own. */
+  | OwnModel;
 
 /** What training needs of the machine. */
 interface HostSettings {
@@ -48,23 +51,31 @@ export type Finished = Trained & { readonly result: TrainResult };
 export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
   const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, device, listen, ...training } = settings;
   const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
+  const models = model && "define" in model ? [model.define] : undefined;
   const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
-  return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen });
+  return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen }, models);
 }
 
-export interface ResumeSettings extends Changes, HostSettings {}
+export interface ResumeSettings extends Changes, HostSettings {
+  /** The definitions of models of one's own, by which a run of one of them is known. */
+  readonly models?: readonly Definition[];
+}
 
 /** Goes on with a run exactly where it stopped, to more steps if they are given, and opens it. */
-export async function resume(folder: string, { cache, device, listen, ...changes }: ResumeSettings = {}): Promise<Finished> {
-  return finished(resumeRun(folder, changes, host({ cache, device })), { device, listen });
+export async function resume(folder: string, { cache, device, listen, models, ...changes }: ResumeSettings = {}): Promise<Finished> {
+  return finished(resumeRun(folder, changes, { ...host({ cache, device }), models }), { device, listen }, models);
 }
 
 const host = ({ cache = cacheFolder(), device }: HostSettings) => ({ cache, device, clock: () => performance.now() / 1000 });
 
-async function finished(events: AsyncGenerator<RunEvent, TrainResult>, { device, listen }: HostSettings): Promise<Finished> {
+async function finished(
+  events: AsyncGenerator<RunEvent, TrainResult>,
+  { device, listen }: HostSettings,
+  models?: readonly Definition[],
+): Promise<Finished> {
   for (;;) {
     const { done, value } = await events.next();
-    if (done) return Object.assign(open(value.run, { device }), { result: value });
+    if (done) return Object.assign(open(value.run, { device, models }), { result: value });
     listen?.(value);
   }
 }

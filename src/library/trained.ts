@@ -7,7 +7,8 @@ import type { TranslateOptions } from "../generation/translator.ts";
 import { type BeamWriteOptions, type Sample, type WriteOptions, write, writeBest, writeSamples } from "../generation/writer.ts";
 import { type AttentionOptions, attentionOf } from "../inspection/attention.ts";
 import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
-import type { ReadingOptions } from "../inspection/reading.ts";
+import type { Read, ReadingOptions } from "../inspection/reading.ts";
+import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
 import { type OpenRun, openRun, trainedParts } from "../runs/folder.ts";
 import type { Device, Precision } from "../runtime/device.ts";
@@ -21,6 +22,8 @@ export interface OpenOptions {
   readonly threads?: number;
   /** Weights as they were trained (f32), or rounded to 8 or 4 bits for writing and measuring; looking inside is at those that were trained. */
   readonly precision?: Precision;
+  /** The definitions of models of one's own, by which a run of one of them is known. */
+  readonly models?: readonly Definition[];
 }
 
 /** A trained model with a method for everything that it can do, which follows from what it was trained for. */
@@ -74,18 +77,18 @@ export class Trained extends TrainedModel {
   }
 
   /** Any activation while it reads a text, by the names of its taps. */
-  look(text: string, taps: readonly string[], options: ReadingOptions = {}): Promise<Looked> {
+  look(text: Read, taps: readonly string[], options: ReadingOptions = {}): Promise<Looked> {
     return look(this, text, taps, options);
   }
 
   /** Where it attends while it reads a text. */
-  attention(text: string, options: AttentionOptions = {}): Promise<AttentionLook> {
+  attention(text: Read, options: AttentionOptions = {}): Promise<AttentionLook> {
     return attentionOf(this, text, options);
   }
 }
 
 /** Opens a run folder. */
-export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openRun(folder), options);
+export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openRun(folder, options.models), options);
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -21,9 +21,10 @@ import { decoderLoss } from "./decoder.ts";
 import { encoderLoss } from "./encoder.ts";
 import { encoderDecoderLoss } from "./encoder-decoder.ts";
 import type { LossOptions } from "./losses.ts";
+import type { OwnModel } from "./own.ts";
 import { rnnLanguageModelLoss, rnnLoss } from "./rnn.ts";
 
-// Any of the four architectures, told apart by `model`.
+// Any of the four architectures, or a model of one's own, told apart by `model`. What is asked of every model is asked here.
 
 export const modelNames = ["decoder", "encoder", "encoder-decoder", "rnn"] as const;
 export type ModelName = (typeof modelNames)[number];
@@ -31,7 +32,9 @@ export type ModelName = (typeof modelNames)[number];
 /** The models that can do a task, the usual one first. */
 export const modelsFor = (task: Task): ModelName[] => modelNames.filter((name) => (modelTasks[name] as readonly Task[]).includes(task));
 
-export type ModelConfig = DecoderConfig | EncoderConfig | EncoderDecoderConfig | RnnConfig;
+/** The four architectures that have a config. */
+export type Architecture = DecoderConfig | EncoderConfig | EncoderDecoderConfig | RnnConfig;
+export type ModelConfig = Architecture | OwnModel;
 
 type Given<Name extends ModelName, Input> = Input & { readonly model: Name };
 export type ModelInput =
@@ -41,7 +44,7 @@ export type ModelInput =
   | Given<"rnn", RnnInput>;
 
 /** A checked config of whichever model it names. */
-export function modelConfig(given: ModelInput): ModelConfig {
+export function modelConfig(given: ModelInput): Architecture {
   switch (given.model) {
     case "decoder":
       return decoderConfig(given);
@@ -73,6 +76,8 @@ export function modelLoss(config: ModelConfig, options: LossOptions = {}): Tenso
       return encoderDecoderLoss(config, options);
     case "rnn":
       return config.task === "lm" ? rnnLanguageModelLoss(config, options) : rnnLoss(config, options);
+    case "own":
+      return config.loss(options);
   }
 }
 
@@ -85,13 +90,53 @@ export function taskOf(config: ModelConfig): Task {
       return "translate";
     case "encoder":
     case "rnn":
+    case "own":
       return config.task;
   }
 }
 
 /** RNNs are unrolled, so every length needs a session of its own; the others take any length in one. */
-export const takesAnyLength = (config: ModelConfig): boolean => config.model !== "rnn";
+export const takesAnyLength = (config: ModelConfig): boolean => (config.model === "own" ? !config.unrolled : config.model !== "rnn");
 
 /** Whether a model reads a source and writes something else. */
-export const readsSource = (config: ModelConfig): boolean =>
-  config.model === "encoder-decoder" || (config.model === "rnn" && config.task === "translate");
+export const readsSource = (config: ModelConfig): boolean => taskOf(config) === "translate";
+
+/** One of the four architectures, where something is known of them alone. */
+export function architectureOf(model: ModelConfig, what: string): Architecture {
+  if (model.model !== "own") return model;
+  throw new ConfigError(
+    `${what} is for models of qkv, and ${described(model)} is one of your own; its taps and its cost can be looked at`,
+    {
+      code: "config.task",
+    },
+  );
+}
+
+/** One with blocks of attention. */
+export type Transformer = Exclude<Architecture, RnnConfig>;
+
+export function transformerOf(model: ModelConfig, what: string, lacks: string): Transformer {
+  const one = architectureOf(model, what);
+  if (one.model !== "rnn") return one;
+  throw new ConfigError(`${described(one)} ${lacks}; use a Transformer`);
+}
+
+/** Whether a model says what comes next in a text, or in the target of a source. */
+export const writes = (model: ModelConfig): boolean =>
+  ["lm", "translate"].includes(taskOf(model)) && !(model.model === "own" && model.reads === "other");
+
+/** A model in two or three words. */
+export function described(model: ModelConfig): string {
+  switch (model.model) {
+    case "decoder":
+      return "a decoder";
+    case "encoder":
+      return "an encoder";
+    case "encoder-decoder":
+      return "an encoder–decoder";
+    case "rnn":
+      return model.task === "lm" ? "an RNN language model" : `an RNN encoder–decoder ${model.attention ? "with" : "without"} attention`;
+    case "own":
+      return `the model "${model.name}"`;
+  }
+}

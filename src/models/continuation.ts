@@ -58,7 +58,7 @@ export const keptInputs = (kept: readonly { readonly input: string; readonly siz
   Object.fromEntries(kept.map(({ input, size }) => [input, float32(["batch", heads, axis, size])]));
 
 /** For each layer, what the new tokens see: themselves causally, and as much of the past as their row has. */
-export const continued = layer((_, inputs: Readonly<Record<string, Tensor>>, { layers }: TransformerConfig): Past[] => {
+export const continued = layer((_, inputs: Readonly<Record<string, Tensor>>, config: TransformerConfig): Past[] => {
   const { ids, before } = inputs;
   const [batch, time] = ids.shape;
   const past = inputs["keys.0"].shape[2];
@@ -66,7 +66,7 @@ export const continued = layer((_, inputs: Readonly<Record<string, Tensor>>, { l
   const seen = less(reshape(cast(iota(past), "int32"), [1, 1, 1, past]), reshape(before, [batch, 1, 1, 1]));
   const own = expand(reshape(causalMask(time, time), [1, 1, time, time]), [batch, 1, time, time]);
   const allowed = concat([expand(seen, [batch, 1, time, past]), own], 3);
-  return Array.from({ length: layers }, (_, i) => ({
+  return Array.from({ length: config.layers }, (_, i) => ({
     k: inputs[`keys.${i}`],
     v: inputs[`values.${i}`],
     places: { at, past },

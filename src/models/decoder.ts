@@ -5,7 +5,8 @@ import { int32 } from "../graph/type.ts";
 import { type DecoderConfig, type DecoderInput, decoderConfig } from "./config.ts";
 import { continued, final, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, nextTokenLoss } from "./losses.ts";
-import { effective, embedded, type Mode, stack, tokenScores, tokenTable } from "./transformer.ts";
+import { effective, type Mode } from "./mode.ts";
+import { embedded, stack, tokenScores, tokenTable } from "./transformer.ts";
 
 /** The scores of every next token, [batch, time, vocab]: each position sees itself and what came before. */
 export const decoder = layer((p, ids: Tensor, given: DecoderConfig, mode: Mode = {}): Tensor => {

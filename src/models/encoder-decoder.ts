@@ -6,7 +6,8 @@ import { knownSource } from "../layers/attention.ts";
 import { type EncoderDecoderConfig, type EncoderDecoderInput, encoderDecoderConfig } from "./config.ts";
 import { continued, final, headSizes, keptInputs, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
-import { effective, embedded, keyMask, type Mode, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
+import { effective, type Mode } from "./mode.ts";
+import { embedded, keyMask, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
 
 const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
 
@@ -34,7 +35,8 @@ const writtenStates = layer((p, table: Tensor, { states, lengths }: Memory, targ
 });
 
 /** The scores of every next target token, [batch, time, vocab]. */
-export const encoderDecoder = layer((p, { source, lengths, target }: Pair, given: EncoderDecoderConfig, mode: Mode = {}): Tensor => {
+export const encoderDecoder = layer((p, pair: Pair, given: EncoderDecoderConfig, mode: Mode = {}): Tensor => {
+  const { source, lengths, target } = pair;
   const config = effective(given, mode);
   const table = targetTable(p, config);
   const states = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);

@@ -12,7 +12,8 @@ import { concat, reshape, slice } from "../ops/movement.ts";
 import { sum } from "../ops/sum.ts";
 import { type EncoderConfig, type EncoderInput, encoderConfig, type TransformerConfig } from "./config.ts";
 import { type LossOptions, modeOf, scored } from "./losses.ts";
-import { effective, embedded, keyMask, type Mode, realPositions, stack, tokenTable } from "./transformer.ts";
+import { effective, type Mode } from "./mode.ts";
+import { embedded, keyMask, realPositions, stack, tokenTable } from "./transformer.ts";
 
 /** Every position sees every real position, [batch, time, width]. */
 const encodedStates = layer((p, ids: Tensor, lengths: Tensor, config: TransformerConfig): Tensor => {

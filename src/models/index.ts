@@ -18,6 +18,7 @@ export { decoder, decoderLoss, decoderStep } from "./decoder.ts";
 export { encoder, encoderLoss } from "./encoder.ts";
 export { encoderDecoder, encoderDecoderLoss, encoderDecoderSteps } from "./encoder-decoder.ts";
 export type { LossOptions, Pair } from "./losses.ts";
+export type { Mode } from "./mode.ts";
+export { type Define, type Definition, defineModel, type ModelDefinition, type OwnModel, type Settings } from "./own.ts";
 export { decoderPresets, encoderDecoderPresets, preset } from "./presets.ts";
 export { rnnEncode, rnnEncoderDecoder, rnnLanguageModel, rnnLanguageModelLoss, rnnLoss, rnnStep } from "./rnn.ts";
-export type { Mode } from "./transformer.ts";

@@ -4,13 +4,12 @@ import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { softmaxCrossEntropy } from "../ops/loss.ts";
-import type { Mode } from "./transformer.ts";
+import type { Mode } from "./mode.ts";
 
 // What models are trained on: the mean negative log-likelihood of the right answers.
 
-export interface LossOptions {
-  /** Whether dropout drops; a loss is for training unless it is said otherwise. */
-  readonly training?: boolean;
+/** A loss is for training unless it is said otherwise: `{ training: false }` to measure. */
+export interface LossOptions extends Mode {
   /** The target that does not count, −1 unless another is given; null if every position counts. */
   readonly ignore?: number | null;
   readonly smoothing?: number;

@@ -17,7 +17,8 @@ import { softmax } from "../ops/softmax.ts";
 import { type RnnConfig, type RnnInput, rnnConfig } from "./config.ts";
 import { nextToken } from "./continuation.ts";
 import { type LossOptions, modeOf, nextTokenLoss, type Pair, pairLoss } from "./losses.ts";
-import { effective, keyMask, type Mode, realPositions } from "./transformer.ts";
+import { effective, type Mode } from "./mode.ts";
+import { keyMask, realPositions } from "./transformer.ts";
 
 /** Recurrent layers on top of each other; each may start from a state that it is given. */
 function layersOf(
@@ -48,7 +49,8 @@ export const rnnLanguageModel = layer((p, ids: Tensor, given: RnnConfig, mode: M
  * The RNN encoder–decoder. Without attention the source is one vector, the encoder's last state (the bottleneck); with it, every
  * step of the decoder also mixes the encoder's states: c_t = Σ α_j h_j, joined with the decoder's state before the output layer.
  */
-export const rnnEncoderDecoder = layer((p, { source, lengths, target }: Pair, given: RnnConfig, mode: Mode = {}): Tensor => {
+export const rnnEncoderDecoder = layer((p, pair: Pair, given: RnnConfig, mode: Mode = {}): Tensor => {
+  const { source, lengths, target } = pair;
   const config = effective(given, mode);
   const table = targetTable(p, config);
   const { states, last } = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);

@@ -18,14 +18,6 @@ import type { TransformerConfig } from "./config.ts";
 
 // What decoder, encoder and encoder–decoder share: tokens with positions, and the stack of blocks.
 
-/** Training drops; everything else does not. */
-export interface Mode {
-  readonly training?: boolean;
-}
-
-export const effective = <C extends { readonly dropout: number }>(config: C, { training = false }: Mode): C =>
-  training ? config : { ...config, dropout: 0 };
-
 /** A table of tokens. Beside sinusoids, whose numbers are of size 1, the paper scales embeddings up by √width; so they start smaller by as much. */
 export const tokenTable = (p: Scope, name: string, vocab: number, { width, positions }: TransformerConfig): Tensor =>
   inPart("embedding", () => p.param(name, [vocab, width], normal(positions === "sinusoidal" ? width ** -0.5 : 0.02)));
@@ -41,10 +33,10 @@ export const embedded = layer("embedding", (p, table: Tensor, ids: Tensor, confi
 /** The scores of every token of a vocabulary: softmax(W h) with the embeddings as W, or with weights of its own. */
 export const tokenScores = layer(
   "logits",
-  (p, table: Tensor, states: Tensor, { tie, vocab }: { readonly tie: boolean; readonly vocab: number }): Tensor =>
-    tie
+  (p, table: Tensor, states: Tensor, config: { readonly tie: boolean; readonly vocab: number }): Tensor =>
+    config.tie
       ? linear(states, table, undefined, { transposed: true })
-      : dense(p.at("scores"), states, vocab, { bias: false, weight: normal(0.02) }),
+      : dense(p.at("scores"), states, config.vocab, { bias: false, weight: normal(0.02) }),
 );
 
 export type StackInputs = Omit<BlockInputs, "weight" | "output">;

@@ -4,6 +4,7 @@ import { suggest } from "../base/suggest.ts";
 import { sourceSchema } from "../data/source.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
+import type { Definition, OwnModel } from "../models/own.ts";
 import { taskNames } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
@@ -73,7 +74,7 @@ export function trainingConfig(given: unknown): TrainingConfig {
 }
 
 /** Reads config.json. Whatever is wrong with it is said with the place where it is. */
-export function parseRunConfig(text: string, file: string): RunConfig {
+export function parseRunConfig(text: string, file: string, models: readonly Definition[] = []): RunConfig {
   const result = runSchema.safeParse(parseJson(text, file));
   if (!result.success) {
     const { message, facts } = complaint(result.error, runSchema);
@@ -84,11 +85,23 @@ export function parseRunConfig(text: string, file: string): RunConfig {
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
     throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
   try {
-    return { ...rest, model: modelConfig(model as unknown as ModelInput) };
+    return { ...rest, model: model.model === "own" ? ownModel(model, file, models) : modelConfig(model as unknown as ModelInput) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new FormatError(`${error.complaint}`, { ...error.facts, at: `config.${error.path}`, file, cause: error }); // a file has settings, never flags
   }
+}
+
+/** A model of one's own, made again by the program that knows it. */
+function ownModel({ name, settings }: Readonly<Record<string, unknown>>, file: string, models: readonly Definition[]): OwnModel {
+  const define = models.find(({ definition }) => definition === name);
+  const known = models.length > 0 ? `; the program gave ${models.map(({ definition }) => `"${definition}"`).join(", ")}` : "";
+  if (!define)
+    throw new FormatError(
+      `the model "${name}" is a program's own, and only that program can open it: open("…", { models: [its definition] })${known}`,
+      { code: "config.unknown-name", ...placeOf(["model", "name"]), file },
+    );
+  return define.of(z.record(z.string(), z.unknown()).catch({}).parse(settings));
 }
 
 function parseJson(text: string, file: string): unknown {

@@ -4,6 +4,7 @@ import { call, sentence, setting } from "../base/sentence.ts";
 import type { Material } from "../data/material.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
+import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
@@ -44,6 +45,8 @@ export interface TrainOptions {
   readonly checkpoints?: CheckpointsOptions;
   /** What computes; this process if left out. */
   readonly device?: Device;
+  /** The definitions of models of one's own, by which a run of one of them is known again. */
+  readonly models?: readonly Definition[];
 }
 
 export interface TrainResult {

@@ -7,6 +7,7 @@ import type { DataSource } from "../data/source.ts";
 import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
 import { weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
+import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
@@ -159,11 +160,11 @@ export interface OpenRun {
 }
 
 /** Reads a run's config and tokenizer, checked. */
-export function openRun(folder: string): OpenRun {
+export function openRun(folder: string, models?: readonly Definition[]): OpenRun {
   const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
   if (!isRun(folder))
     throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
-  const config = parseRunConfig(readText(configFile), configFile);
+  const config = parseRunConfig(readText(configFile), configFile, models);
   const text = readText(tokenizerFile);
   const tokenizer = parseTokenizer(text, tokenizerFile);
   if (sha256(text) !== config.tokenizer.sha256)

@@ -7,7 +7,8 @@ import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/enco
 import { amount, type Found, loadRaw, taskOfData } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
-import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example } from "../text/examples.ts";
@@ -27,7 +28,7 @@ export interface RunSettings {
   /** Entries of a tokenizer that is trained. */
   readonly vocab?: number;
   /** Sizes and choices under the names of the model's config. */
-  readonly model?: Readonly<Record<string, unknown>> & { readonly model?: ModelName };
+  readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
   readonly training?: Partial<TrainingConfig>;
 }
 
@@ -40,8 +41,8 @@ export interface Prepared {
 
 /** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
 export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
-  const given = settings.model ?? {};
-  let learned: { readonly name: ModelName; readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
+  const { model: given = {} } = settings;
+  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
   const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
     const { task } = found;
     if (settings.task !== undefined && settings.task !== task)
@@ -49,21 +50,20 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
         code: "config.task",
         path: "task",
       });
-    const name = modelFor(task, given.model);
-    const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
-    learned = { name, early, tokenizer: await tokenizerOf(found, texts, settings) };
+    const early = modelOf(task, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
+    learned = { early, tokenizer: await tokenizerOf(found, texts, settings) };
   });
   if (!learned) throw new DataError("the data has no text to learn from");
-  const { name, early, tokenizer } = learned;
+  const { early, tokenizer } = learned;
   const task = taskOfData(raw);
   const labels = raw.kind === "examples" ? labelsOf(raw) : undefined;
   if (labels?.length === 1)
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
-  const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
-  const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, context });
-  const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }));
+  const context = (isOwn(given) ? undefined : given.context) ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
+  const model = modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, context });
+  const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: widthOf(early), threads: usualThreads() }));
   refuseTooBig(parametersOf(modelLoss(model)).total, model, training, freeMemory());
   const config: RunConfig = {
     format: 1,
@@ -86,13 +86,33 @@ interface Settled {
   readonly context?: unknown;
 }
 
+type Given = NonNullable<RunSettings["model"]>;
+
+const isOwn = (given: Given): given is OwnModel => given.model === "own";
+
+const modelOf = (task: Task, given: Given, settled: Settled): ModelConfig =>
+  isOwn(given) ? ownWith(task, given, settled) : modelWith(task, modelFor(task, given.model), given, settled);
+
+/** The vocabulary and the labels come from the data; everything else of a model of one's own is as it was given. */
+function ownWith(task: Task, own: OwnModel, { vocab, labels }: Settled): OwnModel {
+  if (own.task !== task || own.reads === "other")
+    throw new ConfigError(
+      `the data is for ${task}, and ${described(own)} ${own.reads === "other" ? "reads no text" : `is for ${own.task}`}`,
+      { code: "config.task", path: "task" },
+    );
+  return own.define.of({ ...own.settings, vocab, ...(labels !== undefined && "labels" in own.settings && { labels }) });
+}
+
+/** The learning rate follows the width, where a model has one. */
+const widthOf = (model: ModelConfig): number => (model.model === "own" ? Number(model.settings.width ?? 128) : model.width);
+
 /** The checked config of a model: what was given, over the defaults of its task. */
 export function modelWith(
   task: Task,
   name: ModelName,
   given: Readonly<Record<string, unknown>>,
   { vocab, labels, context }: Settled,
-): ModelConfig {
+): Architecture {
   const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
   const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};

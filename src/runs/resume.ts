@@ -3,6 +3,7 @@ import { type Encoded, encodeRaw } from "../data/encoded.ts";
 import { loadRaw } from "../data/raw.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { writeDurably } from "../disk/files.ts";
+import type { Definition } from "../models/own.ts";
 import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
 import { type OpenRun, openRun, paths } from "./folder.ts";
 
@@ -11,8 +12,13 @@ export const changeable = ["steps", "evalEvery", "saveEvery", "patience"] as con
 export type Changes = { readonly [Name in (typeof changeable)[number]]?: number };
 
 /** Opens a run to train on: the same data as before, or it is refused. Changes are written into its config. */
-export async function reopen(folder: string, changes: Changes, cache: string): Promise<{ run: OpenRun; encoded: Encoded }> {
-  const opened = openRun(folder);
+export async function reopen(
+  folder: string,
+  changes: Changes,
+  cache: string,
+  models?: readonly Definition[],
+): Promise<{ run: OpenRun; encoded: Encoded }> {
+  const opened = openRun(folder, models);
   const { tokenizer } = opened;
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const config: RunConfig = { ...opened.config, training: trainingConfig({ ...opened.config.training, ...given }) };

@@ -27,7 +27,11 @@ const stateName = "state.json";
 const weightsName = "weights.safetensors";
 const optimizerName = "optimizer.safetensors";
 
-export function checkpointFiles(optimizer: Optimizer, { progress, logBytes }: Position): Map<string, readonly Uint8Array[]> {
+/** The files of a checkpoint: everything that an exact resume needs. */
+export function checkpointFiles(
+  optimizer: Optimizer,
+  { progress = noProgress, logBytes = 0 }: Partial<Position> = {},
+): Map<string, readonly Uint8Array[]> {
   const { bestLoss, bestStep, waited } = progress;
   const state = { step: optimizer.steps, bestLoss: Number.isFinite(bestLoss) ? bestLoss : null, bestStep, waited, logBytes };
   const remembered = [...optimizer.state].flatMap(([slot, buffer]) =>

@@ -42,9 +42,9 @@ function named(source: DataSource, make: () => Material): Material {
 
 /** Goes on with a run exactly where its latest checkpoint is. */
 export async function* resumeRun(folder: string, changes: Changes, options: TrainOptions): AsyncGenerator<RunEvent, TrainResult> {
-  const unlock = lockRun(openRun(folder).folder);
+  const unlock = lockRun(openRun(folder, options.models).folder);
   try {
-    const { run, encoded } = await reopen(folder, changes, options.cache);
+    const { run, encoded } = await reopen(folder, changes, options.cache, options.models);
     const material = materialOf(encoded, run.config, run.tokenizer);
     try {
       return yield* drive(run, material, options);

@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
-import { type ModelConfig, taskOf } from "../models/any.ts";
+import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Task } from "../text/examples.ts";
@@ -10,7 +10,8 @@ import type { Weights } from "../weights/weights.ts";
 /** What a trained model is made of, wherever it comes from: a run folder, another's checkpoint, a page. */
 export interface TrainedParts {
   readonly model: ModelConfig;
-  readonly tokenizer: Tokenizer;
+  /** Left out where a model reads no text. */
+  readonly tokenizer?: Tokenizer;
   /** Names of labels or tags, in the order of their scores. */
   readonly labels?: readonly string[];
   readonly weights: Weights;
@@ -40,28 +41,32 @@ const does: Readonly<Record<Task, { readonly what: string; readonly command: str
  */
 export class TrainedModel implements TrainedParts {
   readonly model: ModelConfig;
-  readonly tokenizer: Tokenizer;
   readonly labels: readonly string[];
   readonly device: Device;
   readonly name: string;
   readonly #named: boolean;
-  readonly #weights: TrainedParts;
+  readonly #parts: TrainedParts;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
   constructor(parts: TrainedParts) {
-    const { model, tokenizer, labels = [], device, name = `this ${parts.model.model}` } = parts;
+    const { model, labels = [], device, name = model.model === "own" ? described(model) : `this ${model.model}` } = parts;
     this.model = model;
-    this.tokenizer = tokenizer;
     this.labels = labels;
     this.device = device;
     this.name = name;
     this.#named = parts.name !== undefined;
-    this.#weights = parts;
+    this.#parts = parts;
   }
 
   /** Asked for when they are wanted: a run's file need not be opened to see what the run is. */
   get weights(): Weights {
-    return this.#weights.weights;
+    return this.#parts.weights;
+  }
+
+  get tokenizer(): Tokenizer {
+    const { tokenizer } = this.#parts;
+    if (!tokenizer) throw new ConfigError(`${this.name} has no tokenizer, so it reads no text; give one, or what it is fed`);
+    return tokenizer;
   }
 
   get task(): Task {

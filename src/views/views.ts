@@ -1,6 +1,6 @@
 import { chance } from "../base/chance.ts";
 import { alignmentOf, attendedBy, rollout } from "../inspection/alignment.ts";
-import { nextTokensOf } from "../inspection/answers.ts";
+import { isLabeller, nextTokensOf } from "../inspection/answers.ts";
 import { type AttentionOptions, attentionOf, chosen, kindsOf } from "../inspection/attention.ts";
 import { keyGeometry } from "../inspection/key-space.ts";
 import { logitLens } from "../inspection/lens.ts";
@@ -91,7 +91,7 @@ const kinds = {
       const { model } = run();
       const kind = options.kind ?? (model.model === "encoder-decoder" ? "encoder" : undefined);
       const { layers, ...rest } = rollout(await attentionOf(run(), text, { ...options, kind }), {
-        residual: model.model !== "rnn" && model.residual,
+        residual: "residual" in model ? model.residual : model.model === "own",
       });
       const [until] = chosen("layer", layers.length, layer ?? layers.length - 1);
       const shown = { ...rest, layers: [layers[until]] };
@@ -136,7 +136,7 @@ const kinds = {
       const next = await nextTokensOf(run(), text, options);
       return {
         value: next,
-        svg: () => nextTokens({ ...next, title: run().model.model === "encoder" ? "The label" : "The next token" }),
+        svg: () => nextTokens({ ...next, title: isLabeller(run().model) ? "The label" : "The next token" }),
         text: () => texts.next(next),
       };
     },

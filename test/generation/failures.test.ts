@@ -6,7 +6,7 @@ import { sampling } from "../../src/generation/sampling.ts";
 import type { Speaker } from "../../src/generation/speech.ts";
 import type { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { speakerOf } from "../../src/library/here.ts";
-import { type ModelConfig, type ModelInput, modelConfig, readsSource } from "../../src/models/any.ts";
+import { type ModelInput, modelConfig, readsSource } from "../../src/models/any.ts";
 import { nodeEngine } from "../../src/node/engine.ts";
 import type { Engine } from "../../src/runtime/session.ts";
 import { altered, brokenAt, hashSpeaker, nothingAllowed, paused } from "./stand-ins.ts";
@@ -28,7 +28,7 @@ const models: Record<string, ModelInput> = {
 };
 
 /** Makes a token's embedding NaN. */
-function damage({ layout, data }: ParameterBuffer, { width }: ModelConfig, token: number): void {
+function damage({ layout, data }: ParameterBuffer, { width }: { readonly width: number }, token: number): void {
   const { offset = 0 } = layout.entries.find(({ name }) => name.endsWith("/tokens")) ?? {};
   data.fill(Number.NaN, offset + token * width, offset + (token + 1) * width);
 }

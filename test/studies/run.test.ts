@@ -22,7 +22,7 @@ const row = (name: string, rest: Partial<Row> = {}): Row => ({
   model: small,
   training: { batch: 4, steps: 30 },
   measure: async (run) => ({
-    figures: { width: run.model.width },
+    figures: { width: "width" in run.model ? run.model.width : 0 },
     breakdowns: { Halves: { a: 0.5, b: 0 / 0 }, "By thirds, of 3": { one: 0.5, two: 0.25, three: 1 } },
   }),
   ...rest,

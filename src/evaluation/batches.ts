@@ -1,0 +1,37 @@
+import { type Batch, ignored } from "../batches/batch.ts";
+import { highest } from "../generation/sampling.ts";
+import { perplexity } from "../metrics/perplexity.ts";
+import { modelLoss, takesAnyLength } from "../models/any.ts";
+import { compile } from "../runtime/compile.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+import { uselessWeights } from "./labels.ts";
+
+export interface BatchMeasures {
+  /** The mean negative log-likelihood over all targets that count. */
+  readonly loss: number;
+  readonly perplexity: number;
+  /** The share of targets that have the highest score. */
+  readonly accuracy: number;
+  readonly targets: number;
+}
+
+/** How good any model is on batches as it is trained on: for one that reads no text, or for data that is not in files. */
+export async function evaluateBatches(trained: TrainedModel, batches: Iterable<Batch>): Promise<BatchMeasures> {
+  const { model, device, weights } = trained;
+  const symbols = takesAnyLength(model) ? "open" : "bound";
+  const make = () => compile(modelLoss(model, { training: false }), { device, outputs: ["loss", "scores"], symbols, sessions: 16 });
+  return trained.use("loss and scores", make, async (scoring) => {
+    let [sum, targets, right] = [0, 0, 0];
+    for (const batch of batches) {
+      const { loss, scores } = await scoring.run(batch.feeds, { weights: weights.buffer });
+      const answers = batch.feeds.targets.data as Int32Array;
+      const each = scores.data.length / answers.length;
+      const rowOf = (i: number) => (scores.data as Float32Array).subarray(i * each, (i + 1) * each);
+      right += answers.filter((answer, i) => answer !== ignored && highest(rowOf(i)) === answer).length;
+      sum += Number(loss.data[0]) * batch.targets;
+      targets += batch.targets;
+    }
+    if (!Number.isFinite(sum)) throw uselessWeights();
+    return { loss: sum / targets, perplexity: perplexity(sum / targets), accuracy: right / targets, targets };
+  });
+}
