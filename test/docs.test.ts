@@ -18,8 +18,9 @@ const tourPages = readdirSync(join(root, "docs/tour"))
   .filter((name) => /^\d.*\.md$/.test(name))
   .sort()
   .map((name) => `docs/tour/${name}`);
-const journeys = [["docs/models.md"], ["docs/data.md"], ["docs/training.md"], ["docs/using.md"], ["docs/recipes.md"], tourPages];
-const allPages = ["README.md", "docs/tour/README.md", ...journeys.flat()];
+const ownPages = ["docs/own/model.md", "docs/own/attention.md", "docs/own/op.md"];
+const journeys = [["docs/models.md"], ownPages, ["docs/data.md"], ["docs/training.md"], ["docs/using.md"], ["docs/recipes.md"], tourPages];
+const allPages = ["README.md", "docs/tour/README.md", "docs/api/README.md", ...journeys.flat()];
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
 

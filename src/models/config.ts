@@ -33,66 +33,68 @@ const layerCount = whole(1, 1000);
 const share = between(0, 0.99);
 
 const blockFields = {
-  layers: layerCount.default(4),
-  heads: count.default(4),
-  width: widthCount.default(128),
-  /** Feed-forward size; 4 × width if left out. */
-  hidden: whole(1, 8_000_000).optional(),
-  context: count.default(64),
-  vocab: count,
-  dropout: share.default(0),
-  keySize: count.optional(),
-  valueSize: count.optional(),
-  multiHead: z.enum(multiHeadKinds).default("split"),
-  score: z.enum(scoreKinds).default("scaled"),
-  attention: z.enum(mixKinds).default("softmax"),
-  mask: z.enum(maskPlaces).default("before-softmax"),
-  positions: z.enum(positionKinds).default("learned"),
-  joinPositions: z.enum(positionJoins).default("add"),
-  norm: z.enum(normKinds).default("layer"),
-  normPlace: z.enum(normPlaces).default("pre"),
-  /** Whether norms have a scale and a bias of their own. */
-  normAffine: z.boolean().default(true),
-  activation: z.enum(activations).default("gelu"),
-  residual: z.boolean().default(true),
-  feedforward: z.boolean().default(true),
+  layers: layerCount.default(4).describe("blocks on top of each other"),
+  heads: count.default(4).describe("heads of attention"),
+  width: widthCount.default(128).describe("numbers that describe a token between the layers"),
+  hidden: whole(1, 8_000_000).optional().describe("size inside the feed-forward layer; 4 × width if left out"),
+  context: count.default(64).describe("the most tokens that are seen at once"),
+  vocab: count.describe("entries of the vocabulary"),
+  dropout: share.default(0).describe("share of numbers that are dropped while training"),
+  keySize: count.optional().describe("size of queries and keys in a head; width/heads if left out"),
+  valueSize: count.optional().describe("size of values in a head; width/heads if left out"),
+  multiHead: z
+    .enum(multiHeadKinds)
+    .default("split")
+    .describe("how the width is shared among heads: cut after the projection, cut before it, or not cut"),
+  score: z.enum(scoreKinds).default("scaled").describe("how a query is compared with a key"),
+  attention: z.enum(mixKinds).default("softmax").describe("how values are mixed: with a softmax, without one, or without any parameters"),
+  mask: z.enum(maskPlaces).default("before-softmax").describe("where the causal mask is applied"),
+  positions: z.enum(positionKinds).default("learned").describe("how order is told"),
+  joinPositions: z.enum(positionJoins).default("add").describe("how learned and sinusoidal positions join the tokens"),
+  norm: z.enum(normKinds).default("layer").describe("which normalisation"),
+  normPlace: z.enum(normPlaces).default("pre").describe("before each sublayer, or after it"),
+  normAffine: z.boolean().default(true).describe("whether norms have a scale and a bias of their own"),
+  activation: z.enum(activations).default("gelu").describe("inside the feed-forward layer"),
+  residual: z.boolean().default(true).describe("whether each sublayer is added to what it is given"),
+  feedforward: z.boolean().default(true).describe("whether blocks have a feed-forward layer"),
 };
 
-const decoderSchema = z.strictObject({ model: z.literal("decoder").default("decoder"), ...blockFields, tie: z.boolean().default(true) });
+const decoderSchema = z.strictObject({
+  model: z.literal("decoder").default("decoder"),
+  ...blockFields,
+  tie: z.boolean().default(true).describe("whether the output weights are those of the embeddings"),
+});
 
 const encoderSchema = z.strictObject({
   model: z.literal("encoder").default("encoder"),
   ...blockFields,
-  /** With none, the tokens themselves are classified: what attention is compared with. */
-  layers: whole(0, 1000).default(4),
-  /** What comes out: one label for the whole text, or one for each position. */
-  task: z.enum(modelTasks.encoder).default("classify"),
-  labels: count,
-  pool: z.enum(pools).default("mean"),
+  layers: whole(0, 1000).default(4).describe("blocks on top of each other; with none, the tokens themselves are classified"),
+  task: z.enum(modelTasks.encoder).default("classify").describe("one label for the whole text, or one for each position"),
+  labels: count.describe("how many labels or tags there are"),
+  pool: z.enum(pools).default("mean").describe("how a text is gathered: the mean over its positions, or a token of its own in front"),
 });
 
 const encoderDecoderSchema = z.strictObject({
   model: z.literal("encoder-decoder").default("encoder-decoder"),
   ...blockFields,
-  /** Source and target share the vocabulary, unless the source has its own. */
-  sourceVocab: count.optional(),
-  tie: z.boolean().default(true),
+  sourceVocab: count.optional().describe("entries of the source's vocabulary; that of the target if left out"),
+  tie: z.boolean().default(true).describe("whether the output weights are those of the embeddings"),
 });
 
 const rnnSchema = z.strictObject({
   model: z.literal("rnn").default("rnn"),
-  task: z.enum(modelTasks.rnn).default("translate"),
-  cell: z.enum(cells).default("gru"),
-  layers: layerCount.default(1),
-  width: widthCount.default(128),
-  vocab: count,
-  sourceVocab: count.optional(),
-  context: count.default(64),
-  dropout: share.default(0),
-  bidirectional: z.boolean().default(false),
-  attention: z.boolean().default(true),
-  score: z.enum(scoreKinds).default("additive"),
-  tie: z.boolean().default(false),
+  task: z.enum(modelTasks.rnn).default("translate").describe("writes on, or writes what a source becomes"),
+  cell: z.enum(cells).default("gru").describe("the recurrent cell"),
+  layers: layerCount.default(1).describe("recurrent layers on top of each other"),
+  width: widthCount.default(128).describe("numbers of a state and of a token"),
+  vocab: count.describe("entries of the vocabulary"),
+  sourceVocab: count.optional().describe("entries of the source's vocabulary; that of the target if left out"),
+  context: count.default(64).describe("the most tokens that are seen at once"),
+  dropout: share.default(0).describe("share of numbers that are dropped while training"),
+  bidirectional: z.boolean().default(false).describe("whether the encoder reads both ways"),
+  attention: z.boolean().default(true).describe("whether each step mixes the encoder's states; without, the source is one vector"),
+  score: z.enum(scoreKinds).default("additive").describe("how a query is compared with a key"),
+  tie: z.boolean().default(false).describe("whether the output weights are those of the embeddings"),
 });
 
 export type DecoderInput = z.input<typeof decoderSchema>;
@@ -178,17 +180,23 @@ function fitting<C extends TransformerConfig>(config: C): C {
   return config;
 }
 
-const schemas = { decoder: decoderSchema, encoder: encoderSchema, "encoder-decoder": encoderDecoderSchema, rnn: rnnSchema } as const;
-type Schemas = typeof schemas;
+/** The options of each model, with what they are: what configs are checked by, and the reference is made of. */
+export const modelSchemas = {
+  decoder: decoderSchema,
+  encoder: encoderSchema,
+  "encoder-decoder": encoderDecoderSchema,
+  rnn: rnnSchema,
+} as const;
+type Schemas = typeof modelSchemas;
 
 /** The models that have a setting of this name. */
 const modelsWith = (key: string): string[] =>
-  Object.entries(schemas)
+  Object.entries(modelSchemas)
     .filter(([, schema]) => Object.hasOwn(schema.shape, key))
     .map(([name]) => name);
 
 function parseConfig<Name extends keyof Schemas>(name: Name, given: unknown): z.output<Schemas[Name]> {
-  const schema: z.ZodObject = schemas[name];
+  const schema: z.ZodObject = modelSchemas[name];
   const result = schema.safeParse(given);
   if (result.success) return result.data as z.output<Schemas[Name]>;
   const [issue] = result.error.issues;

@@ -89,6 +89,7 @@ function simplify(
   };
 }
 
+/** a + b; an axis of size 1 stretches to the other's. Gradients g and g, summed where an axis was stretched. */
 export const add: Binary = binary(
   "add",
   "Add",
@@ -99,6 +100,7 @@ export const add: Binary = binary(
     (a, b) => add(a, b),
   ),
 );
+/** a − b. Gradients g and −g. */
 export const sub: Binary = binary(
   "sub",
   "Sub",
@@ -121,6 +123,7 @@ const simplifyMul = simplify(
   (a, b) => mul(a, b),
 );
 
+/** a · b, element by element. Gradients g·b and g·a. */
 export const mul: Binary = binary(
   "mul",
   "Mul",
@@ -151,6 +154,7 @@ export function timesNumber(x: Tensor): { readonly of: Tensor; readonly factor: 
   return right === undefined ? undefined : { of: a, factor: right };
 }
 
+/** a / b. Gradients g/b and −g·y/b. */
 export const div: Binary = binary(
   "div",
   "Div",
@@ -173,5 +177,7 @@ const negOp = defineOp<NoAttributes>("neg", {
   examples: (f) => [{ inputs: [real(f, "a", "b")], attributes: {} }],
 });
 
+/** −x. */
 export const neg = (x: Tensor): Tensor => negOp.one([x], {});
+/** x². */
 export const square = (x: Tensor): Tensor => mul(x, x);

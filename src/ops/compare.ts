@@ -27,10 +27,15 @@ function comparison(name: string, opType: string): (a: Operand, b: Operand) => T
   return (a, b) => op.one(operands(a, b), {});
 }
 
+/** Whether a = b, element by element, as bool. */
 export const equal = comparison("equal", "Equal");
+/** Whether a < b, as bool. */
 export const less = comparison("less", "Less");
+/** Whether a ≤ b, as bool. */
 export const lessOrEqual = comparison("lessOrEqual", "LessOrEqual");
+/** Whether a > b, as bool. */
 export const greater = comparison("greater", "Greater");
+/** Whether a ≥ b, as bool. */
 export const greaterOrEqual = comparison("greaterOrEqual", "GreaterOrEqual");
 
 function wantBool(...types: readonly TensorType[]): void {
@@ -61,8 +66,11 @@ const notOp = defineOp<NoAttributes>("not", {
   examples: () => [{ inputs: [booleans("a", "b")], attributes: {} }],
 });
 
+/** Whether both hold. */
 export const and = (a: Tensor, b: Tensor): Tensor => andOp.one([a, b], {});
+/** Whether one of them holds. */
 export const or = (a: Tensor, b: Tensor): Tensor => orOp.one([a, b], {});
+/** Whether it does not hold. */
 export const not = (x: Tensor): Tensor => notOp.one([x], {});
 
 const whereOp = defineOp<NoAttributes>("where", {
@@ -98,4 +106,5 @@ const castOp = defineOp<{ to: DType }>("cast", {
   ],
 });
 
+/** The same numbers in another dtype; bool becomes 0 and 1. A gradient passes between floats. */
 export const cast = (x: Tensor, to: DType): Tensor => (x.dtype === to ? x : castOp.one([x], { to }));

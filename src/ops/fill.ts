@@ -22,7 +22,9 @@ export function fillValue(x: Tensor): number | undefined {
   return isFill(x) ? x.node.attributes.value : scalarValue(x);
 }
 
+/** Zeros in the shape and dtype of another. */
 export const zerosLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 0);
+/** Ones in the shape and dtype of another. */
 export const onesLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 1);
 
 const extentOp = defineOp<{ dtype: DType; size: Dim }>("extent", {
@@ -48,4 +50,5 @@ const iotaOp = defineOp<{ size: Dim }>("iota", {
   examples: () => [{ inputs: [], attributes: { size: Dim.of(5) } }],
 });
 
+/** 0, 1, 2, … [size], in int64. */
 export const iota = (size: Dim): Tensor => iotaOp.one([], { size });

@@ -26,14 +26,23 @@ function unary(name: string, opType: string, rule: Rule, sample = real, float32O
   return (x) => op.one([x], {});
 }
 
+/** e to the power x. Its derivative is itself. */
 export const exp = unary("exp", "Exp", (g, _, y) => mul(g, y));
+/** The natural logarithm. Its derivative is 1/x. */
 export const log = unary("log", "Log", (g, x) => div(g, x), positive);
+/** The root. Its derivative is 1/(2√x). */
 export const sqrt = unary("sqrt", "Sqrt", (g, _, y) => div(g, mul(y, 2)), positive);
+/** The sine. Its derivative is cos x. */
 export const sin = unary("sin", "Sin", (g, x) => mul(g, cos(x)));
+/** The cosine. Its derivative is −sin x. */
 export const cos = unary("cos", "Cos", (g, x) => neg(mul(g, sin(x))));
+/** (eˣ − e⁻ˣ)/(eˣ + e⁻ˣ). Its derivative is 1 − y². */
 export const tanh = unary("tanh", "Tanh", (g, _, y) => mul(g, sub(1, mul(y, y))));
+/** σ(x) = 1/(1 + e⁻ˣ). Its derivative is y(1 − y). */
 export const sigmoid = unary("sigmoid", "Sigmoid", (g, _, y) => mul(g, mul(y, sub(1, y))));
+/** x above 0, and 0 elsewhere. Its derivative is 1 or 0. */
 export const relu = unary("relu", "Relu", (g, _, y) => mul(g, cast(greater(y, 0), g.dtype)), apart);
+/** |x|. Its derivative is the sign. */
 export const abs = unary("abs", "Abs", (g, x) => mul(g, sub(cast(greater(x, 0), g.dtype), cast(less(x, 0), g.dtype))), apart);
 /** The Gauss error function; its derivative is 2/√π · exp(−x²). */
 export const erf = unary(

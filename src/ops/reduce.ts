@@ -8,6 +8,7 @@ import { apart, real } from "./example.ts";
 import { extent } from "./fill.ts";
 import { expand, type Reduction, reduced, reducer, reduction, restored, sum } from "./sum.ts";
 
+/** The mean over axes, or over everything. */
 export const mean = reducer(
   defineOp<Reduction>("mean", {
     ...reduction("ReduceMean", real, false),
@@ -21,6 +22,7 @@ export const mean = reducer(
   }),
 );
 
+/** The largest over axes, or over everything; where several are, they share the gradient. */
 export const max = reducer(
   defineOp<Reduction>("max", {
     ...reduction("ReduceMax", apart, false),

@@ -58,6 +58,7 @@ export function reducer(op: { one(inputs: readonly Tensor[], attributes: Reducti
   };
 }
 
+/** The sum over axes, or over everything. */
 export const sum = reducer(
   defineOp<Reduction>("sum", {
     ...reduction("ReduceSum", real, true),

@@ -24,7 +24,7 @@ import { block } from "../../src/layers/block.ts";
 import { dense } from "../../src/layers/linear.ts";
 import { norm } from "../../src/layers/norm.ts";
 import { positioned } from "../../src/layers/positions.ts";
-import { fit } from "../../src/library/here.ts";
+import { fit as fitting } from "../../src/library/here.ts";
 import { resume, train } from "../../src/library/train.ts";
 import { open } from "../../src/library/trained.ts";
 import { modelLoss } from "../../src/models/any.ts";
@@ -78,7 +78,7 @@ const { folder } = workplace;
 
 async function trained(model: OwnModel, optimizer: Optimizer, batches: Batches, steps: number): Promise<void> {
   const options = { steps, learningRate: () => 5e-3, chance: chance(1), device: nodeDevice({ threads: 1 }), clock: () => 0 };
-  for await (const _ of fit(modelLoss(model), optimizer, batches, options));
+  for await (const _ of fitting(modelLoss(model), optimizer, batches, options));
 }
 
 const started = (model: OwnModel): Optimizer => {
