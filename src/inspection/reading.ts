@@ -53,6 +53,11 @@ const inputsOf = (model: ModelConfig): string[] => Object.keys(modelLoss(model).
 
 /** What is fed as it is. The right answers may be left out of it. */
 function fedReading({ model }: TrainedModel, feeds: Arrays): Reading {
+  const many = Object.entries(feeds).find(([, { shape }]) => shape[0] !== 1);
+  if (many)
+    throw new ConfigError(
+      `"${many[0]}" is [${many[1].shape.join(", ")}]; what is looked at is a batch of one, so its first size must be 1`,
+    );
   if (feeds.targets) return { feeds, tokens: [] };
   if (taskOf(model) === "classify") return { feeds: { ...feeds, targets: array("int32", [-1]) }, tokens: [] };
   const [rows, time] = (feeds.target ?? feeds.ids ?? Object.values(feeds)[0]).shape;

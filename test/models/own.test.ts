@@ -31,7 +31,7 @@ import { modelLoss } from "../../src/models/any.ts";
 import { decoderConfig } from "../../src/models/config.ts";
 import { defineModel, type OwnModel } from "../../src/models/own.ts";
 import { nodeDevice } from "../../src/node/device.ts";
-import { embedding, linear, mean, reshape, transpose } from "../../src/ops/index.ts";
+import { add, embedding, linear, mean, relu, reshape, transpose } from "../../src/ops/index.ts";
 import { checkpointFiles, restore } from "../../src/runs/state.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { trainTokenizer } from "../../src/tokens/index.ts";
@@ -226,6 +226,54 @@ describe("a model of one's own in a run folder", () => {
   });
 });
 
+describe("models of one's own for other tasks", () => {
+  const settings = { steps: 60, batch: 4, threads: 1, lr: 2e-2, cache: join(folder, "cache") };
+  const rows = (all: readonly (readonly [string, string])[]) => all.map((pair) => pair.join("\t")).join("\n");
+  const colours = ["red", "blue", "pink", "grey", "teal"].map((word, i) => [`${word} ${"abcde"[i]}`, "colour"] as const);
+  const numbers = ["one", "two", "four", "nine", "ten"].map((word, i) => [`${word} ${"abcde"[i]}`, "number"] as const);
+
+  it("a bag of words classifies texts", async () => {
+    const bag = defineModel({
+      name: "bag",
+      task: "classify",
+      settings: { vocab: 1, context: 8, labels: 2 },
+      scores: (p, { ids }, { vocab, labels }) => mean(embedding(p.param("scores", [vocab, labels]), ids), { axis: 1 }),
+    });
+    const file = workplace.write("words.tsv", `text\tlabel\n${rows([...colours, ...numbers])}\n`);
+    const run = await train(file, { ...settings, model: bag(), out: join(folder, "bag"), valid: file });
+    const [{ label }] = await run.classify(["pink"]);
+    expect(label).toBe("colour");
+    expect(await run.evaluate()).toMatchObject({ accuracy: 1, labels: ["colour", "number"] });
+    await run.release();
+  });
+
+  it("a table of pairs translates, reading everything again for each token", async () => {
+    const pairs = defineModel({
+      name: "pairs",
+      task: "translate",
+      settings: { vocab: 1, context: 8, width: 16 },
+      scores(p, { source, target }, { vocab, width }) {
+        const read = mean(embedding(p.param("sources", [vocab, width]), source), { axis: 1, keep: true }); // [batch, 1, width]
+        const written = embedding(p.param("targets", [vocab, width]), target); // [batch, time, width]
+        return dense(p.at("scores"), relu(dense(p.at("both"), add(written, read), width)), vocab);
+      },
+    });
+    const file = workplace.write(
+      "pairs.tsv",
+      `source\ttarget\n${rows([
+        ["a", "x"],
+        ["b", "y"],
+        ["c", "z"],
+        ["d", "w"],
+      ])}\n`,
+    );
+    const run = await train(file, { ...settings, steps: 150, model: pairs(), tokenizer: "char", valid: file, out: join(folder, "pairs") });
+    expect((await run.translate(["b", "d"])).map(({ target }) => target)).toEqual(["y", "w"]);
+    expect((await run.look("a", [])).targetTokens).toEqual(["<s>", "x"]);
+    await run.release();
+  });
+});
+
 describe("a model that reads no text", () => {
   const model = quarters();
   /** Batch n: pictures of noise with one bright quarter each. */
@@ -273,6 +321,8 @@ describe("a model that reads no text", () => {
 
   it("refuses text, and what it cannot do", async () => {
     await expect(look(run, "a text", ["*pattern"])).rejects.toThrow('the model "quarters" reads no text; give its inputs by name: image');
+    const two = array("float32", new Float32Array(32), [2, 4, 4]);
+    await expect(look(run, { image: two }, ["*pattern"])).rejects.toThrow('"image" is [2, 4, 4]; what is looked at is a batch of one');
     await expect(writeSamples(run, ["a"], {})).rejects.toThrow('the model "quarters" has no tokenizer');
   });
 });
