@@ -1,4 +1,4 @@
-import { type Area, type Axis, chart, linear, logarithmic } from "./chart.ts";
+import { type Area, type Axis, chart, dashes, linear, logarithmic } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose } from "./label.ts";
 import { figure, rounded } from "./number.ts";
@@ -40,21 +40,27 @@ export function comparison({ title, columns, series }: Comparison): string {
     format: (i) => prose(columns[i], 12),
   };
   const up = upwards(values);
+  const lines = series.map(({ values: own }) =>
+    own.flatMap((value, column) => (value === undefined ? [] : [{ column, value, x: across.at(column), y: up.at(value) }])),
+  );
   return chart(
-    { area, title, across, up, series: series.map(({ name }) => ({ name, label: prose(name, 24) })) },
-    ...series.map(({ name, values: own }, i) => {
-      const points = own.flatMap((value, column) => (value === undefined ? [] : [{ column, value }]));
-      const places = points.map(({ column, value }) => `${rounded(across.at(column))} ${rounded(up.at(value))}`);
+    { area, title, across, up, series: series.map(({ name }, i) => ({ name, label: prose(name, 24), end: lines[i].at(-1) })) },
+    ...series.map(({ name }, i) => {
+      const points = lines[i];
+      const d = `M${points.map(({ x, y }) => `${rounded(x)} ${rounded(y)}`).join("L")}`;
+      const look = {
+        fill: "none",
+        "stroke-width": 2,
+        "stroke-linejoin": "round",
+        ...dashes(points, lines.slice(0, i)),
+        ...seriesStroke(i),
+      };
       return group(
         {},
         hover(name),
-        element("path", { d: `M${places.join("L")}`, fill: "none", "stroke-width": 2, "stroke-linejoin": "round", ...seriesStroke(i) }),
-        ...points.map(({ column, value }) =>
-          element(
-            "circle",
-            { cx: across.at(column), cy: up.at(value), r: 3.5, ...seriesFill(i) },
-            hover(`${name}, ${columns[column]}: ${figure(value)}`),
-          ),
+        points.length > 0 ? element("path", { d, ...look }) : "",
+        ...points.map(({ column, value, x, y }) =>
+          element("circle", { cx: x, cy: y, r: 3.5, ...seriesFill(i) }, hover(`${name}, ${columns[column]}: ${figure(value)}`)),
         ),
       );
     }),

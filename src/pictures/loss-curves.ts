@@ -47,7 +47,7 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
     curves.flatMap(({ raw, strong, noisy }) => [...strong.map(({ loss }) => loss), ...(noisy ? middlePart(raw) : [])]),
   );
   const across = axis("step", least(steps), most(steps), area.x, area.x + area.width, 8);
-  const up = axis("loss", low, high, area.y + area.height, area.y, 6);
+  const up = axis("loss (nats)", low, high, area.y + area.height, area.y, 6);
   const line = (points: readonly Point[], index: number, look: { readonly width: number; readonly opacity: number }) =>
     points.length === 0
       ? ""
@@ -62,7 +62,8 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
 
   const named = curves.map(({ name, strong }) => {
     const last = strong.at(-1);
-    return { name, label: last === undefined ? prose(name, 24) : `${prose(name, 24)} ${last.loss.toFixed(3)}` };
+    if (last === undefined) return { name, label: prose(name, 24) };
+    return { name, label: `${prose(name, 24)} ${last.loss.toFixed(3)}`, end: { x: across.at(last.step), y: up.at(last.loss) } };
   });
   return chart(
     { area, title, across, up, series: named },

@@ -32,7 +32,7 @@ export function attention(look: AttentionLook, terminal: Terminal): string {
 const share = (name: string, value: number | undefined): string[] => (value === undefined ? [] : [`${name} ${value.toFixed(2)}`]);
 
 function summary({ head, entropy, effective, previous, first, diagonal, same }: HeadSummary): string {
-  const shares = [share("previous", previous), share("first", first), share("own", diagonal), share("same token", same)].flat();
+  const shares = [share("previous", previous), share("first", first), share("diagonal", diagonal), share("same token", same)].flat();
   const spread = entropy === undefined ? [] : [`entropy ${entropy.toFixed(2)} (${effective?.toFixed(1)} tokens)`];
   return [`head ${head}`, ...spread, ...shares].join("  ");
 }
