@@ -29,10 +29,14 @@ export const lookCommand = bareCommand("look")
   .addOption(new Option("--kind <kind>", "which attention, where there are several").choices(attentionKinds))
   .option("--query <token>", "list which token this one, or the one at this place, attends to most")
   .addOption(new Option("--top <n>", "how many candidates to give (views next and lens)").argParser(wholeNumber))
+  .option("--label <name>", "the label, tag or token that an attribution explains (default: the likeliest)")
+  .addOption(
+    new Option("--position <n>", "the place, from 0, whose tag or next token it explains (default: the last)").argParser(countFromZero),
+  )
   .option("--out <file>", "write a .svg, .png, .html or .json file in the place of drawing in the terminal")
   .addOption(new Option("--threads <n>", "threads of the engine").argParser(wholeNumber))
   .option("--json", "print one line of JSON and nothing else")
-  .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(12)}${views[name].what}`).join("\n")}`)
+  .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(13)}${views[name].what}`).join("\n")}`)
   .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, ...options }: Options) => {
     const { needsText, flags, hasPicture, make } = views[name];
     const vain = Object.keys(options).find((flag) => !flags.includes(flag as keyof ViewOptions));

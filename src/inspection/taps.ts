@@ -17,6 +17,7 @@ export interface TapInfo {
 
 /** The axes of a tap, by the last part of its name. */
 const axesOf: Readonly<Record<string, readonly string[]>> = {
+  embedded: ["time", "width"],
   q: ["head", "query", "size"],
   k: ["head", "key", "size"],
   v: ["head", "key", "size"],
