@@ -139,7 +139,7 @@ function drawLines(viewer: Viewer, canvas: HTMLCanvasElement, scroller: HTMLElem
   else if (query !== undefined) {
     const weights = rowOf(pattern, query);
     weights.forEach((weight, other) => {
-      if (key === undefined || key === other) fan(viewer, sheet, query, other, weight);
+      fan(viewer, sheet, query, other, weight, key === undefined || key === other ? 1 : 0.3, key === other ? 0.5 : 0);
       glow(viewer, sheet, "key", other, weight);
     });
   } else if (key !== undefined) {
@@ -163,8 +163,8 @@ function drawStrongest(viewer: Viewer, sheet: Sheet): void {
 
 const middleOf = (index: number, { top }: Sheet): number => (index + 0.5) * rowHeight - top;
 
-function fan({ pattern }: Viewer, sheet: Sheet, query: number, key: number, weight: number, opacity = 1): void {
-  const strength = strengthOf(pattern, weight);
+function fan({ pattern }: Viewer, sheet: Sheet, query: number, key: number, weight: number, opacity = 1, least = 0): void {
+  const strength = Math.max(least, strengthOf(pattern, weight));
   if (strength < faintest) return;
   const [from, to] = [middleOf(query, sheet), middleOf(key, sheet)];
   if (Math.max(from, to) < 0 || Math.min(from, to) > sheet.height) return;

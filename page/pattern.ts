@@ -1,5 +1,5 @@
-import { bytesOf, type PageHead, type PageLook, valuesOf } from "../src/pictures/page-data.ts";
-import { type Scale, scaleOf } from "../src/pictures/scale.ts";
+import { type PageHead, type PageLook, weightsOf } from "../src/pictures/page-data.ts";
+import { firstCounted, type Scale, scaleOf } from "../src/pictures/scale.ts";
 
 // The weights of one head, [query][key], and how they are coloured.
 
@@ -11,11 +11,8 @@ export interface Pattern {
 }
 
 /** Unpacked each time, in milliseconds: all heads of a long text at once would be hundreds of megabytes. */
-export function patternOf({ targetTokens, tokens }: PageLook, { weights }: PageHead): Pattern {
-  const values = valuesOf(weights);
-  const numbers = Float32Array.from(bytesOf(weights), (byte) => values[byte]);
-  return withScale(targetTokens.length, tokens.length, numbers);
-}
+export const patternOf = ({ targetTokens, tokens }: PageLook, head: PageHead): Pattern =>
+  withScale(targetTokens.length, tokens.length, weightsOf(head, targetTokens.length, tokens.length));
 
 /** The mean over the heads of a layer. */
 export function meanOf(look: PageLook, heads: readonly PageHead[]): Pattern {
@@ -24,15 +21,16 @@ export function meanOf(look: PageLook, heads: readonly PageHead[]): Pattern {
   return withScale(look.targetTokens.length, look.tokens.length, sum);
 }
 
-/** As pictures are scaled: by the square root, up to the highest weight that is not the first key's of a causal map. */
+/** As pictures are scaled: by the square root, up to the highest weight that counts. */
 function withScale(queries: number, keys: number, weights: Float32Array): Pattern {
+  const first = firstCounted(queries);
   let [low, high, later, causal] = [0, 0, 0, queries === keys && queries > 1];
   for (let i = 0; i < queries; i++)
     for (let j = 0; j < keys; j++) {
       const weight = weights[i * keys + j];
       if (weight < low) low = weight;
       if (weight > high) high = weight;
-      if (j > 0 && weight > later) later = weight;
+      if (j > 0 && i >= first && weight > later) later = weight;
       if (j > i && weight !== 0) causal = false;
     }
   const reach = Math.max(-low, high) || 1;

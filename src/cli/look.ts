@@ -56,7 +56,7 @@ export const lookCommand = bareCommand("look")
     });
     if (!allFinite(view.value))
       throw new NonFiniteError(`the view ${name} has numbers that are NaN or infinite; the weights are damaged, or training went wrong`);
-    if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending));
+    if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending, warn));
     if (json) console.log(jsonOf(view));
     else console.log(out === undefined ? view.text({ columns: process.stdout.columns ?? 100, colour: hasColours() }) : `wrote ${out}`);
   });
@@ -89,10 +89,10 @@ function onceOpened(folder: string, threads: number | undefined): () => TrainedM
   };
 }
 
-async function contentOf({ svg, html, ...view }: View, ending: Ending): Promise<Uint8Array | string> {
+async function contentOf({ svg, html, ...view }: View, ending: Ending, warn: (sentence: string) => void): Promise<Uint8Array | string> {
   if (ending === ".json" || svg === undefined) return `${jsonOf(view)}\n`;
   if (ending === ".svg") return svg();
-  if (ending === ".png") return pngOf(svg());
+  if (ending === ".png") return pngOf(svg(), warn);
   return html ? html() : `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>qkv look</title>\n${svg()}\n</html>\n`;
 }
 

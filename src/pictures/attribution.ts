@@ -30,7 +30,7 @@ const methods = [
 /** What spoke for an answer (orange) and against it (blue), token by token, by both methods. */
 export function attributionPicture({ answer, parts, title = titleOf(answer) }: AttributionPicture): string {
   checkSome(title, parts, "tokens");
-  let y = 48;
+  let [y, end] = [48, left + 300];
   const drawn: string[] = [];
   for (const { key, name, unit } of methods) {
     for (const part of parts) checkNumbers(`${title}, ${name}`, part[key]);
@@ -52,11 +52,12 @@ export function attributionPicture({ answer, parts, title = titleOf(answer) }: A
       );
       drawn.push(flow.drawn);
       y += flow.height + 6;
+      end = Math.max(end, flow.end);
     }
     drawn.push(legend(scale, { x: left, y, width: 180, unit }));
     y += legendHeight + 22;
   }
-  return sheet({ width: Math.max(left + room + 24, headingWidth(title)), height: y, title }, heading(title), ...drawn);
+  return sheet({ width: Math.max(end + 24, headingWidth(title)), height: y, title }, heading(title), ...drawn);
 }
 
 /** What is explained, in words. */

@@ -4,7 +4,7 @@ import { prose } from "./label.ts";
 import { figure, rounded } from "./number.ts";
 import { least, most } from "./points.ts";
 import { element, group, hover, seriesFill, seriesStroke } from "./svg.ts";
-import { linearTicks, logTicks } from "./ticks.ts";
+import { linearTicks, logTicks, tickFormat } from "./ticks.ts";
 
 export interface ComparedSeries {
   readonly name: string;
@@ -76,7 +76,8 @@ function upwards(values: readonly number[]): Axis {
     return { label: "", ticks: logTicks(from, to, 7), at: logarithmic(from, to, bottom, top), format: powerOfTen };
   }
   const [from, to] = [Math.min(0, low), Math.max(high, low < 0 ? 0 : 1e-9)];
-  return { label: "", ticks: linearTicks(from, to, 6), at: linear(from, to, bottom, top), format: figure };
+  const ticks = linearTicks(from, to, 6);
+  return { label: "", ticks, at: linear(from, to, bottom, top), format: tickFormat(ticks) };
 }
 
 const powerOfTen = (value: number): string => (value >= 0.01 && value <= 1000 ? `${value}` : value.toExponential(0));

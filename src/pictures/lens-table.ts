@@ -25,7 +25,7 @@ export function lensTable({ layers, title = "Logit lens: the likeliest answer af
   checkSome(title, layers, "layers");
   checkSome(title, layers[0].positions, "positions");
   const cell = Math.max(56, Math.min(120, Math.floor(1100 / layers.length)));
-  const scale = scaleOf("sequential", 0, 1);
+  const scale = scaleOf("sequential", 0, 1, "root");
   const top = 62;
   const rows = layers[0].positions.map(({ token }, i) => {
     const y = top + i * pitch;

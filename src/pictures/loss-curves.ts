@@ -1,10 +1,10 @@
 import { type Area, type Axis, chart, linear } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose } from "./label.ts";
-import { figure, rounded } from "./number.ts";
+import { rounded } from "./number.ts";
 import { least, middlePart, most, type Point, range, runningMean, thinned } from "./points.ts";
 import { element, group, hover, seriesFill, seriesStroke } from "./svg.ts";
-import { linearTicks } from "./ticks.ts";
+import { linearTicks, tickFormat } from "./ticks.ts";
 
 export interface LossSeries {
   readonly name: string;
@@ -86,7 +86,8 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
 }
 
 function axis(label: string, low: number, high: number, from: number, to: number, count: number): Axis {
-  return { label, ticks: linearTicks(low, high, count), at: linear(low, high, from, to), format: figure };
+  const ticks = linearTicks(low, high, count);
+  return { label, ticks, at: linear(low, high, from, to), format: tickFormat(ticks) };
 }
 
 const dots = (points: readonly Point[], index: number, across: Axis, up: Axis): string =>

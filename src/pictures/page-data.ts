@@ -3,6 +3,7 @@ import type { QueryKeys } from "../inspection/query-keys.ts";
 import { type HeadSummary, headStatisticsOf } from "../inspection/statistics.ts";
 import type { Matrix } from "./check.ts";
 import { shortened } from "./label.ts";
+import { isCausal } from "./scale.ts";
 
 // What the interactive page carries: weights in a byte each, queries and keys in a byte for each dimension, answers as places in a list of words.
 
@@ -26,6 +27,8 @@ export interface PageLook {
 export interface PageHead {
   readonly head: number;
   readonly weights: Packed;
+  /** Whether only keys up to the query are there, as no query sees a later one. */
+  readonly causal?: boolean;
   readonly summary: Omit<HeadSummary, "head">;
   readonly vectors?: { readonly size: number; readonly q: Packed; readonly k: Packed };
 }
@@ -68,7 +71,7 @@ export function packedLook(look: AttentionLook, vectors?: QueryKeys | { readonly
         const pair = own?.layers[i]?.[j];
         return {
           head,
-          weights: packed(pattern, pattern.some((row) => row.some((weight) => weight < 0)) ? "signed-root" : "root"),
+          ...packedWeights(pattern),
           summary,
           ...(pair && { vectors: { size: pair.q[0].length, q: packed(pair.q, "signed"), k: packed(pair.k, "signed") } }),
         };
@@ -77,11 +80,33 @@ export function packedLook(look: AttentionLook, vectors?: QueryKeys | { readonly
   };
 }
 
+function packedWeights(pattern: Matrix): Pick<PageHead, "weights" | "causal"> {
+  const coding = pattern.some((row) => row.some((weight) => weight < 0)) ? "signed-root" : "root";
+  if (!isCausal(pattern)) return { weights: packed(pattern, coding) };
+  return {
+    weights: packed(
+      pattern.map((row, i) => row.slice(0, i + 1)),
+      coding,
+    ),
+    causal: true,
+  };
+}
+
+/** The weights of a head, [query][key], one row after the other. */
+export function weightsOf({ weights, causal = false }: PageHead, queries: number, keys: number): Float32Array {
+  const values = valuesOf(weights);
+  const bytes = bytesOf(weights);
+  const all = new Float32Array(queries * keys);
+  let at = 0;
+  for (let i = 0; i < queries; i++) for (let j = 0; j < (causal ? i + 1 : keys); j++) all[i * keys + j] = values[bytes[at++]];
+  return all;
+}
+
 /** Each number to the nearest of 255; zero stays zero, and nothing else becomes zero where zero means masked. */
 export function packed(rows: Matrix, coding: Coding): Packed {
   let reach = 0;
   for (const row of rows) for (const value of row) reach = Math.max(reach, Math.abs(value));
-  const bytes = new Uint8Array(rows.length * (rows[0]?.length ?? 0));
+  const bytes = new Uint8Array(rows.reduce((sum, row) => sum + row.length, 0));
   let at = 0;
   for (const row of rows) for (const value of row) bytes[at++] = byteOf(value / (reach || 1), coding);
   return { reach, coding, bytes: base64(bytes) };

@@ -40,20 +40,25 @@ const leastOfHighest = 0.25;
 
 /**
  * Attention weights, from zero to the highest of them by the square root, as most weights are small. Where no query sees a later key, the
- * first key does not count for the highest: the first query has nothing else to look at, and others rest there. Weights below zero, which
- * attention without a softmax has, make it a scale around zero.
+ * first key does not count for the highest, as queries rest there that look for nothing, nor do the first queries, which have few keys to
+ * share their weight among. Weights below zero, which attention without a softmax has, make it a scale around zero.
  */
 export function attentionScale(patterns: readonly Matrix[]): Scale {
   const { low, high } = extent(patterns);
   if (low < 0) return aroundZero(patterns);
   if (!(high > 0)) return scaleOf("sequential", 0, 1, "root");
-  const later = patterns.map((pattern) => (isCausal(pattern) ? pattern.map((row) => row.slice(1)) : pattern));
+  const later = patterns.map((pattern) =>
+    isCausal(pattern) ? pattern.slice(firstCounted(pattern.length)).map((row) => row.slice(1)) : pattern,
+  );
   const end = Math.max(extent(later).high, leastOfHighest * high);
   return scaleOf("sequential", 0, end, "root", end < high);
 }
 
+/** The first of so many queries that counts for the highest weight of a causal map. */
+export const firstCounted = (queries: number): number => Math.floor(queries / 8);
+
 /** Whether no query sees a later key, and there are some. */
-const isCausal = (pattern: Matrix): boolean =>
+export const isCausal = (pattern: Matrix): boolean =>
   pattern.length > 1 &&
   pattern.length === pattern[0].length &&
   pattern.every((row, query) => row.every((p, key) => key <= query || p === 0));

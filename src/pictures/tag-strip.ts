@@ -31,7 +31,7 @@ export function tagStrip({ tokens, tags, probabilities, title = "Tags" }: TagStr
   );
   const below = 44 + flow.height;
   return sheet(
-    { width: Math.max(24 + room + 24, headingWidth(title)), height: below + 34, title: `${title}: ${tokens.length} tokens` },
+    { width: Math.max(flow.end + 24, headingWidth(title), 320), height: below + 34, title: `${title}: ${tokens.length} tokens` },
     heading(title),
     flow.drawn,
     text("the paler, the less sure (probability of the tag)", { x: 24, y: below + 14, size: 10, paint: "soft" }),

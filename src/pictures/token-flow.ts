@@ -17,6 +17,8 @@ export interface FlowingToken {
 export interface Flow {
   readonly drawn: string;
   readonly height: number;
+  /** Where the longest line ends. */
+  readonly end: number;
 }
 
 const [size, smallSize] = [12, 9];
@@ -29,7 +31,7 @@ export function tokenFlow(
 ): Flow {
   const hasWords = tokens.some(({ below }) => below !== undefined);
   const lineHeight = hasWords ? 36 : 24;
-  let [x, y] = [left, top];
+  let [x, y, end] = [left, top, left];
   const drawn = tokens.map(({ token, ground, below, words }) => {
     const name = shortened(token, 20);
     const width = Math.ceil(Math.max(14, textWidth(cellsOf(name), size) + 8, textWidth(cellsOf(below ?? ""), smallSize) + 4));
@@ -37,6 +39,7 @@ export function tokenFlow(
     const box = { x, y, width, height: 20, rx: 3 };
     const middle = x + width / 2;
     x += width + gap;
+    end = Math.max(end, x);
     return group(
       {},
       hover(words),
@@ -51,5 +54,5 @@ export function tokenFlow(
       below === undefined ? "" : text(below, { x: middle, y: y + 27, size: smallSize, paint: "soft", anchor: "middle" }),
     );
   });
-  return { drawn: drawn.join("\n"), height: y - top + lineHeight };
+  return { drawn: drawn.join("\n"), height: y - top + lineHeight, end };
 }

@@ -13,6 +13,7 @@ import { titleOf } from "../pictures/attribution.ts";
 import { curve } from "../pictures/curve-text.ts";
 import { cellsOf, prose, shortened, visible } from "../pictures/label.ts";
 import type { LossSeries } from "../pictures/loss-curves.ts";
+import { decimal, decimalsFor } from "../pictures/number.ts";
 
 // The views of `qkv look` as text for a terminal.
 
@@ -77,15 +78,15 @@ export function lens({ layers }: Lens, { columns }: Terminal): string {
 /** A row for each token: a bar to the right speaks for the answer, one to the left against it. */
 export function attribution({ answer, parts }: Attribution, { columns }: Terminal): string {
   const name = Math.min(16, Math.max(...parts.flatMap(({ tokens }) => tokens.map((token) => cellsOf(shortened(token, 16))))));
-  const half = Math.max(4, Math.min(12, Math.floor((columns - name - 24) / 4)));
+  const half = Math.max(4, Math.min(12, Math.floor((columns - name - 26) / 4)));
   const most = (key: "gradient" | "leaveOneOut") => Math.max(...parts.flatMap((part) => part[key].map(Math.abs)), 1e-12);
   const reach = { gradient: most("gradient"), leaveOneOut: most("leaveOneOut") };
   const cell = (value: number, key: keyof typeof reach) => {
     const length = Math.round((half * Math.abs(value)) / reach[key]);
     const [left, right] = value < 0 ? [length, 0] : [0, length];
-    return `${value.toFixed(3).padStart(7)} ${" ".repeat(half - left)}${"▒".repeat(left)}│${"█".repeat(right)}${" ".repeat(half - right)}`;
+    return `${decimal(value, decimalsFor(reach[key]) + 1).padStart(8)} ${" ".repeat(half - left)}${"▒".repeat(left)}│${"█".repeat(right)}${" ".repeat(half - right)}`;
   };
-  const wide = 9 + 2 * half;
+  const wide = 10 + 2 * half;
   const lines = parts.flatMap(({ of, tokens, gradient, leaveOneOut }) => [
     ...(parts.length > 1 ? [`${of}:`] : []),
     ...tokens.map((token, i) => {

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { DataError } from "../../src/base/errors.ts";
 import { interactiveHtml } from "../../src/pictures/interactive-html.ts";
 import { pageScript, pageStyle } from "../../src/pictures/page.bundle.ts";
-import { bytesOf, type PageData, packed, valuesOf } from "../../src/pictures/page-data.ts";
+import { bytesOf, type PageData, packed, valuesOf, weightsOf } from "../../src/pictures/page-data.ts";
 import { look, nasty, pattern } from "./samples.ts";
 
 const nastyLook = {
@@ -42,21 +42,25 @@ describe("the interactive page", () => {
     expect(found.tokens[1]).toBe('"');
   });
 
-  it("carries every weight to one part in 255 of the highest, by the square root", () => {
-    const given = look({ count: 24, layers: 2, heads: 3 });
-    const [found] = (JSON.parse(dataOf(interactiveHtml(given))) as PageData).looks;
-    given.layers.forEach(({ heads }, layer) => {
-      heads.forEach(({ pattern: wanted }, head) => {
-        const { weights } = found.layers[layer].heads[head];
-        const values = valuesOf(weights);
-        const got = Array.from(bytesOf(weights), (byte) => values[byte]);
-        for (const [i, weight] of wanted.flat().entries()) {
-          expect(Math.abs(Math.sqrt(got[i] / weights.reach) - Math.sqrt(weight / weights.reach))).toBeLessThanOrEqual(1 / 255);
-          expect(got[i] === 0).toBe(weight === 0); // blank means masked, and nothing else
-        }
+  it.each(["self", "encoder"] as const)(
+    "carries every weight of %s attention to one part in 255 of the highest, by the square root",
+    (kind) => {
+      const given = look({ count: 24, layers: 2, heads: 3, kind });
+      const [found] = (JSON.parse(dataOf(interactiveHtml(given))) as PageData).looks;
+      given.layers.forEach(({ heads }, layer) => {
+        heads.forEach(({ pattern: wanted }, head) => {
+          const packedHead = found.layers[layer].heads[head];
+          const { weights } = packedHead;
+          expect(bytesOf(weights)).toHaveLength(kind === "self" ? (24 * 25) / 2 : 24 * 24);
+          const got = weightsOf(packedHead, 24, 24);
+          for (const [i, weight] of wanted.flat().entries()) {
+            expect(Math.abs(Math.sqrt(got[i] / weights.reach) - Math.sqrt(weight / weights.reach))).toBeLessThanOrEqual(1 / 255);
+            expect(got[i] === 0).toBe(weight === 0); // blank means masked, and nothing else
+          }
+        });
       });
-    });
-  });
+    },
+  );
 
   it("packs numbers around zero with their signs", () => {
     for (const coding of ["signed", "signed-root"] as const) {
