@@ -3,19 +3,16 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { interactiveHtml } from "../../src/pictures/interactive-html.ts";
 import { look, nasty } from "../pictures/samples.ts";
-import { browserOrReason, openFile } from "../support/browser.ts";
+import { openFile, startBrowser } from "../support/browser.ts";
 import { Workplace } from "../support/command.ts";
 
 // The interactive page in a real browser: pages that the real command made, pointed at, clicked and walked through with the keyboard.
 
-const started = await browserOrReason();
-const browser = typeof started === "string" ? undefined : started;
-if (typeof started === "string") console.warn(`the tests of the page are skipped: ${started}`);
+const { browser, reason, stop } = await startBrowser();
+if (reason !== undefined) console.warn(`the tests of the page are skipped: ${reason}`);
 
 const place = new Workplace();
-afterAll(async () => {
-  await browser?.close();
-});
+afterAll(stop);
 
 const flags = "--width 16 --context 24 --batch 4 --steps 4 --threads 1 --tokenizer char --quiet".split(" ");
 const sizes = "--layers 2 --heads 2".split(" ");

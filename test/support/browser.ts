@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Browser, chromium as driver, type Page } from "playwright-core";
 
-// A real browser that npm brings, without a download: @sparticuz/chromium unpacks itself into the temporary folder.
+// A real browser that npm brings: @sparticuz/chromium unpacks itself, with the few libraries that a bare machine lacks. Nothing is downloaded.
 
 const flags = [
   "--no-sandbox",
@@ -13,25 +16,39 @@ const flags = [
   "--disable-sync",
 ];
 
-/** Its own libraries are unpacked only where the machine lacks them: asked for by the variable that a bare machine of its makers has. */
-async function executable(bare: boolean): Promise<string> {
-  if (bare) process.env.AWS_LAMBDA_JS_RUNTIME ??= "nodejs20.x";
-  const { default: chromium } = await import("@sparticuz/chromium");
-  return chromium.executablePath();
-}
-
-export async function openBrowser(): Promise<Browser> {
-  const bare = process.env.QKV_BARE_BROWSER === "1";
-  return driver.launch({ executablePath: await executable(bare), headless: true, args: flags });
-}
-
-/** Whether a browser can be started here; CI must not go on without one. */
-export async function browserOrReason(): Promise<Browser | string> {
+/** Where it unpacks, and that it unpacks its libraries too, it is told by the environment; ours is left as it was. */
+async function unpacked(folder: string): Promise<{ readonly executablePath: string; readonly env: Record<string, string> }> {
+  const before = { ...process.env };
   try {
-    return await openBrowser();
+    Object.assign(process.env, { TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: "nodejs20.x" });
+    const { default: chromium } = await import("@sparticuz/chromium");
+    const executablePath = await chromium.executablePath();
+    const { LD_LIBRARY_PATH = "", FONTCONFIG_PATH = "", PATH = "" } = process.env;
+    return { executablePath, env: { LD_LIBRARY_PATH, FONTCONFIG_PATH, PATH, HOME: folder } };
+  } finally {
+    for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+    Object.assign(process.env, before);
+  }
+}
+
+/** A browser in a folder of its own, or why there is none; CI must not go on without one. */
+export async function startBrowser(): Promise<{ readonly browser?: Browser; readonly reason?: string; stop(): Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), "qkv-browser-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const browser = await driver.launch({ ...(await unpacked(folder)), headless: true, args: flags });
+    const stop = async () => {
+      await browser.close();
+      remove();
+    };
+    return { browser, stop };
   } catch (error) {
+    remove();
     if (process.env.CI) throw error;
-    return `no browser could be started (${error instanceof Error ? error.message.split("\n")[0] : String(error)})`;
+    return {
+      reason: `no browser could be started here (${error instanceof Error ? error.message.split("\n")[0] : error})`,
+      stop: async () => {},
+    };
   }
 }
 
