@@ -1,4 +1,4 @@
-import { percent } from "../src/pictures/number.ts";
+import { alignedPercent } from "../src/pictures/number.ts";
 import type { PageAnswers } from "../src/pictures/page-data.ts";
 import { create, part, perFrame } from "./dom.ts";
 import type { Viewer } from "./state.ts";
@@ -49,7 +49,7 @@ const bars = (candidates: readonly Candidate[]): HTMLElement[] =>
       {},
       create("th", { scope: "row", class: "token" }, create("bdi", {}, word)),
       create("td", {}, bar),
-      create("td", { class: "number" }, percent(probability)),
+      create("td", { class: "number" }, alignedPercent(probability)),
     );
   });
 
@@ -62,7 +62,7 @@ function lens(given: PageAnswers, position: number): HTMLElement[] {
           "td",
           {},
           create("bdi", { class: "token" }, word),
-          create("span", { class: "number" }, ` ${percent(probability)}`),
+          create("span", { class: "number" }, ` ${alignedPercent(probability)}`),
         );
         cell.style.setProperty("--share", `${probability}`);
         return cell;

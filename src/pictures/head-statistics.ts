@@ -1,6 +1,6 @@
 import { checkNumbers, checkSome, type Matrix } from "./check.ts";
 import { hex } from "./colour.ts";
-import { numberOn } from "./heat.ts";
+import { legend, legendHeight, numberOn } from "./heat.ts";
 import { decimal } from "./number.ts";
 import { fromZero } from "./scale.ts";
 import { element, group, heading, headingWidth, hover, paint, sheet, text } from "./svg.ts";
@@ -27,6 +27,9 @@ const columns = [
   { key: "diagonal", name: "diagonal (share)" },
   { key: "same", name: "same token (share)" },
 ] as const;
+
+/** Smaller cells have no number in them, and a legend below. */
+const smallestWithNumber = 28;
 
 /** A small table for each statistic: layers down, heads across. Entropy has a scale of its own, scores go from 0 to 1. */
 export function headStatistics({ layers, title = "What the heads do" }: HeadStatistics): string {
@@ -55,7 +58,9 @@ export function headStatistics({ layers, title = "What the heads do" }: HeadStat
       if (value === undefined) return element("rect", { ...box, ...paint("blank") });
       const colour = scale.colour(value);
       const shape = element("rect", { ...box, fill: hex(colour) }, hover(`layer ${layer}, head ${head}, ${name}: ${decimal(value, 3)}`));
-      return cell < 28 ? shape : shape + numberOn(colour, decimal(value), box.x + box.width / 2, box.y + box.height / 2, 10);
+      return cell < smallestWithNumber
+        ? shape
+        : shape + numberOn(colour, decimal(value), box.x + box.width / 2, box.y + box.height / 2, 10);
     };
     return group(
       {},
@@ -64,12 +69,13 @@ export function headStatistics({ layers, title = "What the heads do" }: HeadStat
         j % everyHead === 0 ? text(`${head}`, { x: x + (j + 0.5) * cell, y: top - 10, size: 10, paint: "soft", anchor: "middle" }) : "",
       ),
       ...layers.flatMap(({ layer, heads }, i) => heads.map((scores, j) => square(scores[key], layer, scores.head, i, j))),
+      cell < smallestWithNumber ? legend(scale, { x, y: top + layers.length * cell + 10, width: 96 }) : "",
     );
   });
   return sheet(
     {
       width: Math.max(left + known.length * step, headingWidth(title)),
-      height: top + layers.length * cell + 20,
+      height: top + layers.length * cell + (cell < smallestWithNumber ? legendHeight : 20),
       title: `${title}: ${all.length} heads`,
     },
     heading(title),

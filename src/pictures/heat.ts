@@ -68,7 +68,7 @@ export interface LegendPlace {
   readonly y: number;
   readonly width: number;
   /** What the numbers are: `attention weight`. */
-  readonly unit: string;
+  readonly unit?: string;
 }
 
 /** How high a legend is. */
@@ -86,7 +86,9 @@ export function legend(scale: Scale, { x, y, width, unit }: LegendPlace): string
       anchor: place === 0 ? "start" : place === 1 ? "end" : "middle",
     });
   return (
-    bar(scale, { x, y, width }) + [0, 0.5, 1].map(mark).join("") + text(unitOf(scale, unit), { x, y: y + 35, size: 10, paint: "soft" })
+    bar(scale, { x, y, width }) +
+    [0, 0.5, 1].map(mark).join("") +
+    (unit ? text(unitOf(scale, unit), { x, y: y + 35, size: 10, paint: "soft" }) : "")
   );
 }
 

@@ -18,6 +18,12 @@ export function percent(share: number): string {
   return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} %`;
 }
 
+/** The same where several stand below each other: `43.0 %`, `4.3 %`, `<0.1 %`. */
+export function alignedPercent(share: number): string {
+  const value = 100 * share;
+  return value > 0 && value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
+}
+
 const prefixes = [
   [1e24, "Y"],
   [1e21, "Z"],

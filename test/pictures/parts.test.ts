@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type ColourTable, colourAt, hex, inkOn } from "../../src/pictures/colour.ts";
 import { hullOf, strictlyInside } from "../../src/pictures/hull.ts";
 import { labelPlaces } from "../../src/pictures/label-places.ts";
-import { decimal, decimalsFor, figure, percent, rounded } from "../../src/pictures/number.ts";
+import { alignedPercent, decimal, decimalsFor, figure, percent, rounded } from "../../src/pictures/number.ts";
 import { middlePart, runningMean, thinned } from "../../src/pictures/points.ts";
 import { pooled } from "../../src/pictures/pool.ts";
 import { attentionScale } from "../../src/pictures/scale.ts";
@@ -45,6 +45,7 @@ it("writes numbers for people", () => {
   expect([0, 1, 0.123456, 12.5, -0.001].map((value) => decimal(value))).toEqual(["0.00", "1.00", "0.12", "12.50", "0.00"]);
   expect([1, 0.1, 0.05, 0.0123, 0].map(decimalsFor)).toEqual([2, 2, 3, 3, 2]);
   expect(decimal(0.0123, decimalsFor(0.0123))).toBe("0.012");
+  expect([0, 0.0001, 0.0432, 0.5, 1].map(alignedPercent)).toEqual(["0.0 %", "<0.1 %", "4.3 %", "50.0 %", "100.0 %"]);
   expect([0, 0.0001, 0.0432, 0.5, 1].map(percent)).toEqual(["0 %", "<0.1 %", "4.3 %", "50 %", "100 %"]);
   expect([0.25, 999, 999.9, 12_345, 3.14e23].map(figure)).toEqual(["0.25", "999", "1 k", "12.3 k", "314 Z"]);
   expect([1 / 3, -0.001, 5].map(rounded)).toEqual(["0.33", "0", "5"]);

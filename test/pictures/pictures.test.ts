@@ -95,6 +95,7 @@ const pictures: Readonly<Record<string, () => string>> = {
     tagStrip({ tokens: tokens(17), tags: tokens(17).map((_, i) => `tag${i % 3}`), probabilities: tokens(17).map((_, i) => 1 - i / 20) }),
   "layer-norm-geometry.svg": () => layerNormGeometry(geometryPanels()),
   "head-statistics.svg": () => headStatistics(statistics(4, 4)),
+  "head-statistics-12.svg": () => headStatistics(statistics(12, 12)),
   "next-tokens.svg": () =>
     nextTokens({
       prompt: "Call me",
