@@ -3,7 +3,15 @@ import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { grad } from "../gradients/grad.ts";
 import { type TensorFunction, tensorFunction } from "../graph/graph.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import { type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
+import { div, sub } from "../ops/arithmetic.ts";
+import { cast, equal, greaterOrEqual, where } from "../ops/compare.ts";
+import { iota } from "../ops/fill.ts";
+import { lowest } from "../ops/mask.ts";
+import { reshape } from "../ops/movement.ts";
+import { logSoftmax } from "../ops/softmax.ts";
+import { sum } from "../ops/sum.ts";
 import { compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -23,7 +31,7 @@ export interface AttributedTokens {
   /** Which tokens: those of the text, or those of the target so far. */
   readonly of: "text" | "target";
   readonly tokens: readonly string[];
-  /** Gradient × input: Σ_d x_d ∂log p/∂x_d over the dimensions of a token's embedding x, in nats. */
+  /** Gradient × input: Σ_d x_d ∂(log p/(1 − p))/∂x_d over the dimensions of a token's embedding x, in nats of the answer's log-odds. */
   readonly gradient: readonly number[];
   /** How much less likely the answer is without the token: its embedding is 0, its place stays. */
   readonly leaveOneOut: readonly number[];
@@ -44,6 +52,7 @@ export interface Attribution {
 export async function attributionOf(run: TrainedModel, text: string, options: AttributionOptions = {}): Promise<Attribution> {
   const { model } = run;
   const { label, position, ...rest } = options;
+  if (model.model === "encoder" && model.labels < 2) throw new ConfigError("there is one label only, so nothing speaks for or against it");
   const keep = model.model === "encoder" || readsSource(model) ? "first" : "last";
   const reading = await readingOf(run, text, { keep, ...rest });
   const rows = rowsOf((await answersOf(run, reading)).logProbabilities);
@@ -58,7 +67,7 @@ export async function attributionOf(run: TrainedModel, text: string, options: At
     const embedded = results[tap];
     const gradient = products(embedded, results[gradientName(tap)]).slice(0, tokens.length);
     const without = await probabilitiesWithout(run, feeds, tap, embedded, tokens.length, { at, answer });
-    parts.push({ of, tokens, gradient: gradient.map((value) => -value), leaveOneOut: without.map((left) => probability - left) });
+    parts.push({ of, tokens, gradient, leaveOneOut: without.map((left) => probability - left) });
   }
   const of = model.model !== "encoder" ? "next token" : model.task === "tag" ? "tag" : "label";
   return { answer: { of, label: nameOf(run, answer), probability, ...(of !== "label" && { position: at }) }, parts };
@@ -116,7 +125,7 @@ function inputPlaces(model: ModelConfig, { tokens, target }: Reading, at: number
 
 const gradientName = (tap: string): string => `${tap} gradient`;
 
-/** The loss, the embedded tokens, and the gradient of the one by the other. */
+/** The loss, the embedded tokens, and the gradient of the log-odds by them. */
 function differentiated(run: TrainedModel, feeds: Arrays, places: readonly InputPlace[]): Promise<Readonly<Record<string, HostArray>>> {
   const { model, device, weights } = run;
   const names = places.map(({ tap }) => tap);
@@ -128,14 +137,31 @@ function differentiated(run: TrainedModel, feeds: Arrays, places: readonly Input
   );
 }
 
-/** A model's loss with its gradients by some taps. */
-export const withGradients = (fn: TensorFunction, taps: readonly string[]): TensorFunction =>
+/** A model's loss, and the gradients of its answers' log-odds by some taps. */
+const withGradients = (fn: TensorFunction, taps: readonly string[]): TensorFunction =>
   tensorFunction(fn.inputs, (p, inputs) => {
-    const { loss } = fn.build(p, inputs);
-    const of = taps.map((tap) => p.tapped(tap));
-    const gradients = grad(loss, of, { unused: "zero" });
+    const { loss, scores } = fn.build(p, inputs);
+    const gradients = grad(
+      logOdds(scores, inputs.targets),
+      taps.map((tap) => p.tapped(tap)),
+      { unused: "zero" },
+    );
     return { loss, ...Object.fromEntries(taps.map((tap, i) => [gradientName(tap), gradients[i]])) };
   });
+
+/**
+ * log p/(1 − p) = s_y − log Σ_{j≠y} exp s_j, over the targets that count. A probability near 1 hardly moves, and its logarithm no more;
+ * the odds do, and for two labels and a linear model they are linear.
+ */
+export function logOdds(scores: Tensor, targets: Tensor): Tensor {
+  const labels = scores.shape[scores.rank - 1];
+  const own = equal(reshape(targets, [...targets.shape, 1]), cast(iota(labels), "int32")); // [batch, …, label]
+  const answer = sum(where(own, scores, 0), { axis: -1 });
+  const others = where(own, lowest[scores.dtype as "float32"], scores);
+  // log Σ exp s_j is s_j − log softmax(s)_j for every j: the mean of that over all others.
+  const rest = div(sum(where(own, 0, sub(scores, logSoftmax(others))), { axis: -1 }), labels.known - 1);
+  return sum(where(greaterOrEqual(targets, 0), sub(answer, rest), 0));
+}
 
 /** Σ_d a_d b_d for each position of [1, time, width]. */
 function products(a: HostArray, b: HostArray): number[] {

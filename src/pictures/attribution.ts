@@ -23,7 +23,7 @@ const left = 24;
 const tokensWithNumbers = 40;
 
 const methods = [
-  { key: "gradient", name: "gradient × input", unit: "nats of log-probability: orange for, blue against" },
+  { key: "gradient", name: "gradient × input", unit: "nats of log-odds: orange for, blue against" },
   { key: "leaveOneOut", name: "leave one out: less likely by so much without the token", unit: "probability: orange for, blue against" },
 ] as const;
 

@@ -1,16 +1,16 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
+import { grad } from "../../src/gradients/grad.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { normal } from "../../src/graph/leaves.ts";
 import { int32 } from "../../src/graph/type.ts";
 import { answersOf, highestPlaces, rowsOf } from "../../src/inspection/answers.ts";
-import { attributionOf, withGradients } from "../../src/inspection/attribution.ts";
+import { attributionOf, logOdds } from "../../src/inspection/attribution.ts";
 import { observe } from "../../src/inspection/observe.ts";
 import { readingOf } from "../../src/inspection/reading.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { embedding } from "../../src/ops/lookup.ts";
-import { reshape } from "../../src/ops/movement.ts";
 import { linear } from "../../src/ops/products.ts";
 import { sum } from "../../src/ops/sum.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
@@ -42,7 +42,7 @@ const targetFor = (name: string) => (/encoder–decoder|rnn with/.test(name) ? {
 
 describe("attribution", () => {
   it.each(names)(
-    "of the %s: the gradient is the slope of log p when a token's embedding grows; without it, the probability is what it says",
+    "of the %s: the gradient is the slope of the log-odds when a token's embedding grows; without it, the probability is what it says",
     async (name) => {
       const run = await runOnce(name);
       const options = targetFor(name);
@@ -50,11 +50,13 @@ describe("attribution", () => {
       const reading = await readingOf(run, "a cat", options);
       const at = answer.position ?? 0;
       const label = run.model.model === "encoder" ? run.labels.indexOf(answer.label) : undefined;
-      const logP = async (tap: string, data: Float32Array, shape: readonly number[]) => {
+      const oddsOf = (row: Float32Array, y: number) =>
+        row[y] - Math.log(row.reduce((all, logP, j) => (j === y ? all : all + Math.exp(logP)), 0));
+      const rowOf = async (tap: string, data: Float32Array, shape: readonly number[]) => {
         const { logProbabilities } = await answersOf(run, reading, { [tap]: array("float32", data, shape) });
-        const row = rowsOf(logProbabilities)[at];
-        return row[label ?? [...row.keys()].findIndex((id) => run.tokenizer.piece(id) === answer.label)];
+        return rowsOf(logProbabilities)[at];
       };
+      const y = label ?? [...Array(run.tokenizer.size).keys()].findIndex((id) => run.tokenizer.piece(id) === answer.label);
       for (const { of, tokens, gradient, leaveOneOut } of parts) {
         const scope = { encoder: "encoder", decoder: "decoder" }[run.model.model as string] ?? "model";
         const tap = parts.length > 1 ? `model/${of === "text" ? "encoder" : "decoder"}/embedded` : `${scope}/embedded`;
@@ -64,37 +66,36 @@ describe("attribution", () => {
         for (const i of [0, tokens.length - 1]) {
           const scaled = (factor: number) =>
             Float32Array.from(embedded.data as Float32Array, (x, j) => (Math.floor(j / width) === i ? factor * x : x));
-          const slope = ((await logP(tap, scaled(1.02), embedded.shape)) - (await logP(tap, scaled(0.98), embedded.shape))) / 0.04;
+          const odds = async (factor: number) => oddsOf(await rowOf(tap, scaled(factor), embedded.shape), y);
+          const slope = ((await odds(1.01)) - (await odds(0.99))) / 0.02;
           expect(Math.abs(slope - gradient[i])).toBeLessThan(0.02 * Math.abs(slope) + 3e-3);
-          const without = Math.exp(await logP(tap, scaled(0), embedded.shape));
+          const without = Math.exp((await rowOf(tap, scaled(0), embedded.shape))[y]);
           expect(answer.probability - leaveOneOut[i]).toBeCloseTo(without, 5);
         }
       }
     },
   );
 
-  it("is exact for a linear model: the shares of all tokens and the bias are the score", async () => {
-    const model = tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
+  it("is exact for a linear model of two labels: the shares of all tokens are the log-odds", async () => {
+    const model = tensorFunction({ ids: int32(["batch", "time"]), targets: int32(["batch"]) }, (p, { ids, targets }) => {
       const table = p.param("tokens", [10, 4], normal(1));
-      const embedded = p.tap("embedded", embedding(table, ids)); // [batch, time, 4]
-      const score = linear(sum(embedded, { axis: 1 }), p.param("weight", [4, 1], normal(1)));
-      return { loss: reshape(score, []) };
+      const embedded = embedding(table, ids); // [batch, time, 4]
+      const scores = linear(sum(embedded, { axis: 1 }), p.param("weight", [4, 2], normal(3)));
+      const odds = logOdds(scores, targets);
+      return { odds, scores, embedded, gradient: grad(odds, [embedded])[0] };
     });
     const weights = initialise(parametersOf(model), chance(3));
-    const compiled = compile(withGradients(model, ["embedded"]), {
-      device: nodeDevice({ threads: 1 }),
-      taps: ["embedded"],
-      symbols: "bound",
-    });
-    const results = await compiled.run({ ids: array("int32", [[1, 7, 7, 2]]) }, { weights });
-    const shares = [0, 1, 2, 3].map((t) =>
-      [0, 1, 2, 3].reduce(
-        (all, d) => all + Number(results.embedded.data[4 * t + d]) * Number(results["embedded gradient"].data[4 * t + d]),
-        0,
-      ),
+    const compiled = compile(model, { device: nodeDevice({ threads: 1 }), symbols: "bound" });
+    const { odds, scores, embedded, gradient } = await compiled.run(
+      { ids: array("int32", [[1, 7, 7, 2]]), targets: array("int32", [1]) },
+      { weights },
     );
+    const shares = [0, 1, 2, 3].map((t) =>
+      [0, 1, 2, 3].reduce((all, d) => all + Number(embedded.data[4 * t + d]) * Number(gradient.data[4 * t + d]), 0),
+    );
+    expect(Number(odds.data[0])).toBeCloseTo(Number(scores.data[1]) - Number(scores.data[0]), 4);
     expect(shares[1]).toBeCloseTo(shares[2], 6);
-    expect(shares.reduce((a, b) => a + b)).toBeCloseTo(Number(results.loss.data[0]), 5);
+    expect(shares.reduce((a, b) => a + b)).toBeCloseTo(Number(odds.data[0]), 4);
     await compiled.release();
   });
 
