@@ -1,9 +1,12 @@
-// Builds dist/: the WebAssembly kernels become a TypeScript file with their bytes (so that a browser needs no second file), then tsc.
+// Builds dist/: the WebAssembly kernels become a TypeScript file with their bytes (so that a browser needs no second file), the interactive
+// page becomes one with its script and its style, then tsc.
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = (script, ...args) =>
@@ -19,6 +22,23 @@ for (const kernel of ["src/base/threefry", "src/training/kernels"]) {
   writeFileSync(join(root, `${kernel}.wasm.ts`), `${note}\nexport const kernelBytes =\n  "${bytes}";\n`);
 }
 rmSync(folder, { recursive: true });
+
+const bundled = (file, options) => {
+  const { outputFiles } = buildSync({ entryPoints: [join(root, "page", file)], bundle: true, minify: true, write: false, ...options });
+  return outputFiles[0].text.trim();
+};
+const script = bundled("main.ts", { format: "iife", target: "es2022", charset: "utf8", legalComments: "none" });
+const style = bundled("style.css", { charset: "utf8" });
+const hash = (text) => createHash("sha256").update(text).digest("base64");
+writeFileSync(
+  join(root, "src/pictures/page.bundle.ts"),
+  `// Made by scripts/build.mjs from page/. The hashes are what the page's policy allows.
+export const pageScript = ${JSON.stringify(script)};
+export const pageStyle = ${JSON.stringify(style)};
+export const scriptHash = "${hash(script)}";
+export const styleHash = "${hash(style)}";
+`,
+);
 
 rmSync(join(root, "dist"), { recursive: true, force: true });
 run("typescript/bin/tsc", "-p", "tsconfig.build.json");

@@ -29,10 +29,14 @@ export const lookCommand = bareCommand("look")
   .addOption(new Option("--kind <kind>", "which attention, where there are several").choices(attentionKinds))
   .option("--query <token>", "list which token this one, or the one at this place, attends to most")
   .addOption(new Option("--top <n>", "how many candidates to give (views next and lens)").argParser(wholeNumber))
+  .option("--label <name>", "the label, tag or token that an attribution explains (default: the likeliest)")
+  .addOption(
+    new Option("--position <n>", "the place, from 0, whose tag or next token it explains (default: the last)").argParser(countFromZero),
+  )
   .option("--out <file>", "write a .svg, .png, .html or .json file in the place of drawing in the terminal")
   .addOption(new Option("--threads <n>", "threads of the engine").argParser(wholeNumber))
   .option("--json", "print one line of JSON and nothing else")
-  .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(12)}${views[name].what}`).join("\n")}`)
+  .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(13)}${views[name].what}`).join("\n")}`)
   .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, ...options }: Options) => {
     const { needsText, flags, hasPicture, make } = views[name];
     const vain = Object.keys(options).find((flag) => !flags.includes(flag as keyof ViewOptions));
@@ -52,7 +56,7 @@ export const lookCommand = bareCommand("look")
     });
     if (!allFinite(view.value))
       throw new NonFiniteError(`the view ${name} has numbers that are NaN or infinite; the weights are damaged, or training went wrong`);
-    if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending));
+    if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending, warn));
     if (json) console.log(jsonOf(view));
     else console.log(out === undefined ? view.text({ columns: process.stdout.columns ?? 100, colour: hasColours() }) : `wrote ${out}`);
   });
@@ -85,10 +89,10 @@ function onceOpened(folder: string, threads: number | undefined): () => TrainedM
   };
 }
 
-async function contentOf({ svg, html, ...view }: View, ending: Ending): Promise<Uint8Array | string> {
+async function contentOf({ svg, html, ...view }: View, ending: Ending, warn: (sentence: string) => void): Promise<Uint8Array | string> {
   if (ending === ".json" || svg === undefined) return `${jsonOf(view)}\n`;
   if (ending === ".svg") return svg();
-  if (ending === ".png") return pngOf(svg());
+  if (ending === ".png") return pngOf(svg(), warn);
   return html ? html() : `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>qkv look</title>\n${svg()}\n</html>\n`;
 }
 

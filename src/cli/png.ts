@@ -8,10 +8,39 @@ let loading: Promise<Canvas> | undefined;
 /** Two pixels for each unit of the drawing, so that small labels stay sharp. */
 const scale = 2;
 
-/** A picture as PNG, on light paper. Text is drawn with the fonts of a package, so it looks the same on a machine without any. */
-export async function pngOf(svg: string): Promise<Uint8Array> {
+/**
+ * A picture as PNG, on light paper. Text is drawn with the fonts of a package, so it looks the same on a machine without any; for characters
+ * that these lack, with the machine's. Those that no font has are told to `warn`: they are empty boxes.
+ */
+export async function pngOf(svg: string, warn?: (sentence: string) => void): Promise<Uint8Array> {
   loading ??= load();
-  const { createCanvas, loadImage } = await loading;
+  const canvas = await loading;
+  const missing = warn ? await undrawable(svg, canvas) : [];
+  if (missing.length > 0) {
+    const some = `${missing.slice(0, 20).join(" ")}${missing.length > 20 ? ` and ${missing.length - 20} more` : ""}`;
+    warn?.(`no font here has ${some}, so they are boxes in the PNG; write .svg or .html, or install a font that has them`);
+  }
+  return drawn(svg, canvas);
+}
+
+/** The characters of a picture that look as one does that no font has. Latin, Greek and Cyrillic are in the package's fonts. */
+async function undrawable(svg: string, canvas: Canvas): Promise<string[]> {
+  const characters = new Set(
+    svg.replace(/<[^>]*>/g, "").match(/[\u0590-\u1fff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef\u{10000}-\u{10ffff}]/gu),
+  );
+  if (characters.size === 0) return [];
+  const picture = (character: string) =>
+    drawn(
+      `<svg xmlns="http://www.w3.org/2000/svg" width="24" height="24"><text x="2" y="18" font-size="16" font-family="system-ui, sans-serif">${character}</text></svg>`,
+      canvas,
+    );
+  const box = Buffer.from(await picture("\u{10fffd}"));
+  const found: string[] = [];
+  for (const character of characters) if (box.equals(await picture(character))) found.push(character);
+  return found;
+}
+
+async function drawn(svg: string, { createCanvas, loadImage }: Canvas): Promise<Uint8Array> {
   const image = await loadImage(Buffer.from(svg));
   const canvas = createCanvas(scale * image.width, scale * image.height);
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);

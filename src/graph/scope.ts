@@ -128,6 +128,13 @@ export class Scope {
     return full.some((name) => taps.includes(name) || patches.includes(name));
   }
 
+  /** The tensor of a tap that was made before, by its whole name: what a gradient may be of. */
+  tapped(name: string): Tensor {
+    const found = this.#trace.taps.get(name);
+    if (found === undefined) throw unknownTap(name, new Set(this.#trace.taps.keys()));
+    return found;
+  }
+
   /** The parameters declared so far, in order: what `grad` wants. */
   parameters(): Tensor[] {
     return [...this.#trace.parameters.values()];

@@ -53,10 +53,23 @@ export const isLabeller = (model: ModelConfig): boolean => taskOf(model) === "cl
 
 /** The likeliest answers of a row of log-probabilities. */
 export function likeliest(run: TrainedModel, row: Float32Array, count: number): Candidate[] {
-  const { model, labels } = run;
-  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => run.tokenizer.piece(id);
-  const order = [...row.keys()].sort((a, b) => row[b] - row[a] || a - b);
-  return order.slice(0, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
+  const { model, labels, tokenizer } = run;
+  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => tokenizer.piece(id);
+  return highestPlaces(row, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
+}
+
+/** The places of the highest numbers, the highest first and equal ones in their order; a vocabulary need not be sorted for a few of them. */
+export function highestPlaces(row: Float32Array, count: number): number[] {
+  if (count > 32) return [...row.keys()].sort((a, b) => row[b] - row[a] || a - b).slice(0, count);
+  const found: number[] = [];
+  for (let i = 0; i < row.length; i++) {
+    if (found.length === count && !(row[i] > row[found[count - 1]])) continue;
+    let at = found.length;
+    while (at > 0 && row[found[at - 1]] < row[i]) at--;
+    found.splice(at, 0, i);
+    if (found.length > count) found.pop();
+  }
+  return found;
 }
 
 export interface Next {

@@ -5,7 +5,7 @@ import type { TensorFunction } from "../graph/graph.ts";
 import { input } from "../graph/leaves.ts";
 import { Scope, Trace } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { described, type ModelConfig, modelLoss } from "../models/any.ts";
+import { type ModelConfig, modelLoss } from "../models/any.ts";
 
 // The named places of a model: what can be looked at and replaced.
 
@@ -17,6 +17,7 @@ export interface TapInfo {
 
 /** The axes of a tap, by the last part of its name. */
 const axesOf: Readonly<Record<string, readonly string[]>> = {
+  embedded: ["time", "width"],
   q: ["head", "query", "size"],
   k: ["head", "key", "size"],
   v: ["head", "key", "size"],
@@ -65,7 +66,6 @@ function traced(fn: TensorFunction, wanted: readonly string[]): Trace {
 /** The taps that the given names mean. `*` stands for any characters: `encoder*pattern` is every pattern of the encoder. */
 export function chosenTaps(model: ModelConfig, names: readonly string[]): TapInfo[] {
   const all = taps(model);
-  if (all.length === 0) throw new ConfigError(`there is nothing to tap in ${described(model)}`);
   for (const name of names) {
     if (all.some((tap) => matches(name, tap.name))) continue;
     const known = all.map((tap) => tap.name);

@@ -42,7 +42,7 @@ function layersOf(
 export const rnnLanguageModel = layer((p, ids: Tensor, given: RnnConfig, mode: Mode = {}): Tensor => {
   const config = effective(given, mode);
   const table = targetTable(p, config);
-  return scoresOver(p, layersOf(p, lookedUp(table, ids), config).outputs, table, config);
+  return scoresOver(p, layersOf(p, p.tap("embedded", lookedUp(table, ids)), config).outputs, table, config);
 });
 
 /**
@@ -54,7 +54,8 @@ export const rnnEncoderDecoder = layer((p, pair: Pair, given: RnnConfig, mode: M
   const config = effective(given, mode);
   const table = targetTable(p, config);
   const { states, last } = encodedSource(p, sourceTable(p, config) ?? table, source, lengths, config);
-  const { outputs } = layersOf(p.at("decoder"), lookedUp(table, target), config, last);
+  const writer = p.at("decoder");
+  const { outputs } = layersOf(writer, writer.tap("embedded", lookedUp(table, target)), config, last);
   return answered(p, table, outputs, { states, lengths }, config);
 });
 
@@ -69,7 +70,7 @@ const sourceTable = (p: Scope, { sourceVocab, width }: RnnConfig): Tensor | unde
 const lookedUp = (table: Tensor, ids: Tensor): Tensor => inPart("embedding", () => embedding(table, ids));
 
 const encodedSource = (p: Scope, table: Tensor, source: Tensor, lengths: Tensor, config: RnnConfig): { states: Tensor; last: State[] } =>
-  encoded(p.at("encoder"), lookedUp(table, source), realPositions(lengths, source), config);
+  encoded(p.at("encoder"), p.at("encoder").tap("embedded", lookedUp(table, source)), realPositions(lengths, source), config);
 
 interface Memory {
   readonly states: Tensor;

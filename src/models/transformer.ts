@@ -25,7 +25,7 @@ export const tokenTable = (p: Scope, name: string, vocab: number, { width, posit
 /** Embedded tokens that know their place, [batch, time, width]. */
 export const embedded = layer("embedding", (p, table: Tensor, ids: Tensor, config: TransformerConfig, places?: Places): Tensor => {
   const { positions: kind, context, joinPositions: join, dropout, width } = config;
-  const looked = embedding(table, ids);
+  const looked = p.tap("embedded", embedding(table, ids)); // before anything is known of their places
   const tokens = kind === "sinusoidal" ? mul(looked, Math.sqrt(width)) : looked;
   return drop(p.at("embedded"), positioned(p.at("positions"), tokens, { kind, context, join }, places), dropout);
 });

@@ -1,6 +1,7 @@
 import type { AttentionLook } from "../inspection/look.ts";
 import { checkLook } from "./check.ts";
-import { heat, legend } from "./heat.ts";
+import { bar, heat, unitOf } from "./heat.ts";
+import { decimal, decimalsFor } from "./number.ts";
 import { pooled } from "./pool.ts";
 import { attentionScale } from "./scale.ts";
 import { group, heading, headingWidth, hover, sheet, text } from "./svg.ts";
@@ -18,7 +19,7 @@ const smallestCell = 2;
 /** Up to so many tokens the first row and the first column of panels are labelled. */
 const labelledTokens = 32;
 
-/** All layers (down) × heads (across) as small maps on one scale. */
+/** All layers (down) × heads (across) as small maps, each on the scale of its own weights, with its end beside it. */
 export function attentionGrid(look: AttentionLook, title = `Attention by layer and head (${words[look.kind]})`): string {
   const { tokens, targetTokens, layers } = look;
   checkLook(title, look);
@@ -37,18 +38,22 @@ export function attentionGrid(look: AttentionLook, title = `Attention by layer a
   const [columns, downs] = [tokenLabels(tokens, cell), tokenLabels(targetTokens, cell)];
   const left = 84 + (labelled ? downs.length : 0);
   const top = 66 + (labelled ? (upright(columns, cell) ? columns.size : columns.length) : 0);
-  const [stepX, stepY] = [Math.max(panelWidth, 44) + 12, panelHeight + 12];
-  const scale = attentionScale(small.flatMap(({ heads }) => heads.map(({ rows }) => rows)));
+  const [stepX, stepY] = [Math.max(panelWidth, 44) + 14, panelHeight + 24];
 
   const panels = small.flatMap(({ layer, heads }, i) =>
-    heads.map(({ head, rows }, j) =>
-      group(
+    heads.map(({ head, rows }, j) => {
+      const scale = attentionScale([rows]);
+      const [x, y] = [left + j * stepX, top + i * stepY];
+      const end = `${scale.open ? "≥ " : ""}${scale.low < 0 ? "±" : ""}${decimal(scale.high, decimalsFor(scale.high))}`;
+      return group(
         {},
-        hover(`layer ${layer}, head ${head}`),
-        heat(rows, scale, { x: left + j * stepX, y: top + i * stepY, width: cell, height: cell }),
-      ),
-    ),
+        hover(`layer ${layer}, head ${head}: the brightest is ${end}`),
+        heat(rows, scale, { x, y, width: cell, height: cell }),
+        text(end, { x: x + panelWidth, y: y + panelHeight + 8, size: 9, paint: "soft", anchor: "end" }),
+      );
+    }),
   );
+  const [shown] = small.map(({ heads }) => attentionScale([heads[0].rows]));
   const headNames = small.reduce((most, { heads }) => (heads.length > most.length ? heads : most), small[0].heads);
   const below = top + layers.length * stepY;
   const width = Math.max(left + across * stepX + 12, headingWidth(title), 560);
@@ -57,7 +62,7 @@ export function attentionGrid(look: AttentionLook, title = `Attention by layer a
       ? `${targetTokens.length} queries down, ${tokens.length} keys across`
       : `${targetTokens.length} queries down, ${tokens.length} keys across; a square is the strongest weight of ${first.side} × ${first.side}`;
   return sheet(
-    { width, height: below + 44, title: `${title}: ${layers.length} layers, ${across} heads` },
+    { width, height: below + 62, title: `${title}: ${layers.length} layers, ${across} heads` },
     heading(title),
     ...headNames.map(({ head }, j) =>
       text(`head ${head}`, { x: left + j * stepX + panelWidth / 2, y: 48, size: 11, paint: "soft", anchor: "middle" }),
@@ -66,7 +71,15 @@ export function attentionGrid(look: AttentionLook, title = `Attention by layer a
     ...(labelled ? small.map((_, i) => rowLabels(downs, left - 6, top + i * stepY, cell)) : []),
     ...(labelled ? headNames.map((_, j) => columnLabels(columns, left + j * stepX, top - 5, cell)) : []),
     ...panels,
-    legend(scale, { x: left, y: below + 6, width: 140 }),
+    bar(shown, { x: left, y: below + 6, width: 140 }),
+    text(shown.low < 0 ? "−" : "0", { x: left, y: below + 26, size: 10, paint: "soft" }),
+    text(shown.low < 0 ? "+" : "highest", { x: left + 140, y: below + 26, size: 10, paint: "soft", anchor: "end" }),
+    text(`${unitOf(shown, "attention weight")}; the number below a map is its brightest`, {
+      x: left,
+      y: below + 42,
+      size: 10,
+      paint: "soft",
+    }),
     text(note, { x: left + 160, y: below + 12, size: 10, paint: "soft" }),
   );
 }

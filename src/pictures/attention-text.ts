@@ -1,7 +1,7 @@
 import { checkMatrix, type Matrix } from "./check.ts";
 import type { Rgb } from "./colour.ts";
 import { cellsOf, graphemesOf, shortened } from "./label.ts";
-import { decimal } from "./number.ts";
+import { decimal, decimalsFor } from "./number.ts";
 import { pooled } from "./pool.ts";
 import { attentionScale, type Scale } from "./scale.ts";
 
@@ -46,10 +46,12 @@ export function attentionText(
   const note = side === 1 ? "" : `; a cell is the strongest weight of ${side} × ${side}`;
   const key = colour ? swatches(scale) : shades.slice(1).join("");
   const sizesOnly = scale.table === "diverging" && !colour;
-  const [from, to] = sizesOnly ? ["0", `±${decimal(scale.high)}`] : [decimal(scale.low), decimal(scale.high)];
-  const caption = `${from} ${key} ${to}${note}`;
+  const high = decimal(scale.high, decimalsFor(scale.high));
+  const [from, to] = sizesOnly ? ["0", `±${high}`] : [scale.low < 0 ? `-${high}` : "0", `${scale.open ? "≥ " : ""}${high}`];
+  const steps = scale.steps === "root" ? " (square-root scale)" : "";
+  const caption = `${from} ${key} ${to}${steps}${note}`;
   // In a terminal too narrow for words the map alone is drawn.
-  const fits = cellsOf(from + to + note) + swatchCount + 2 <= columns;
+  const fits = cellsOf(from + to + steps + note) + swatchCount + 2 <= columns;
   return [...header(heads, cell, margin), rule("┌", "┐"), ...lines, rule("└", "┘"), ...(fits ? [caption] : [])].join("\n");
 }
 

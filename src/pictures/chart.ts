@@ -1,5 +1,6 @@
 import { cellsOf } from "./label.ts";
-import { element, group, heading, headingWidth, paint, seriesFill, sheet, text, textWidth } from "./svg.ts";
+import { rounded } from "./number.ts";
+import { type Attributes, element, group, heading, headingWidth, paint, seriesFill, sheet, text, textWidth } from "./svg.ts";
 
 /** One side of a chart: where its values stand, and which of them are written. */
 export interface Axis {
@@ -52,39 +53,76 @@ export interface Chart {
   readonly title: string;
   readonly across: Axis;
   readonly up: Axis;
-  /** What is drawn, for those who cannot see it; and what stands below the chart, each with its colour. */
-  readonly series: readonly { readonly name: string; readonly label: string }[];
+  /** What is drawn, for those who cannot see it; each is named, in its colour, where its line ends. */
+  readonly series: readonly ChartSeries[];
+}
+
+export interface ChartSeries {
+  readonly name: string;
+  readonly label: string;
+  /** Where its line ends; a line without points ends nowhere, and is named at the bottom. */
+  readonly end?: { readonly x: number; readonly y: number };
 }
 
 /** A whole picture: a title, axes, what is drawn in between, and the names of the series. */
 export function chart({ area, title, across, up, series }: Chart, ...drawn: readonly string[]): string {
-  const names = legend(
-    area,
-    series.map(({ label }) => label),
-  );
+  const longest = Math.max(...series.map(({ label }) => cellsOf(label)));
   return sheet(
     {
-      width: Math.max(area.x + area.width + 28, headingWidth(title), names.end),
-      height: area.y + area.height + 66,
+      width: Math.max(area.x + area.width + 50 + textWidth(longest, 11), headingWidth(title)),
+      height: area.y + area.height + 44,
       title: `${title}: ${series.map(({ name }) => name).join(", ")}`,
     },
     heading(title),
     axes(area, across, up),
     ...drawn,
-    names.drawn,
+    ...endLabels(area, series),
   );
 }
 
-/** The names of the series below a chart, each with its colour, and where they end. */
-function legend({ x: from, y, height }: Area, labels: readonly string[]): { readonly drawn: string; readonly end: number } {
-  let end = from;
-  const drawn = labels.map((label, i) => {
-    const x = end;
-    end += 30 + textWidth(cellsOf(label), 11);
+/** As high as a label of a line. */
+const labelPitch = 15;
+
+/** The names of lines to the right of them, as near to their ends as they can be without standing on each other. */
+function endLabels({ x, y, width, height }: Area, series: readonly ChartSeries[]): string[] {
+  const right = x + width;
+  const order = series.map(({ label, end = { x: right, y: y + height } }, index) => ({ label, end, index }));
+  order.sort((a, b) => a.end.y - b.end.y || a.index - b.index);
+  const places = spread(
+    order.map(({ end }) => end.y),
+    y,
+    y + height,
+  );
+  return order.map(({ label, end, index }, i) => {
+    const place = places[i];
+    const isFar = Math.abs(place - end.y) > 3 || end.x < right - 3;
+    const leader = `M${rounded(end.x + 5)} ${rounded(end.y)}L${rounded(right + 6)} ${rounded(place)}h8`;
     return (
-      element("rect", { x, y: y + height + 46, width: 12, height: 3, ...seriesFill(i) }) +
-      text(label, { x: x + 17, y: y + height + 48, size: 11 })
+      (isFar ? element("path", { d: leader, fill: "none", ...paint("faint") }) : "") +
+      element("rect", { x: right + 14, y: place - 1.5, width: 12, height: 3, ...seriesFill(index) }) +
+      text(label, { x: right + 31, y: place, size: 11 })
     );
   });
-  return { drawn: drawn.join("\n"), end };
+}
+
+/** Heights in rising order, moved apart until no two are nearer than a label, from the top on and back from the bottom. */
+function spread(wanted: readonly number[], from: number, to: number): number[] {
+  const down: number[] = [];
+  for (const place of wanted) down.push(Math.max(place, from, (down.at(-1) ?? Number.NEGATIVE_INFINITY) + labelPitch));
+  const up: number[] = [];
+  for (const place of down.reverse()) up.push(Math.min(place, to, (up.at(-1) ?? Number.POSITIVE_INFINITY) - labelPitch));
+  return up.reverse();
+}
+
+/** Dashes for a line that another one lies under for half of its way, so that both can be seen. */
+export function dashes(points: readonly Spot[], before: readonly (readonly Spot[])[]): Attributes {
+  const near = (a: Spot, b: Spot) => Math.abs(a.x - b.x) < 1 && Math.abs(a.y - b.y) < 2.5;
+  const hides = (other: readonly Spot[]) => 2 * points.filter((a) => other.some((b) => near(a, b))).length >= points.length;
+  const under = before.filter((other) => points.length > 1 && hides(other)).length;
+  return under === 0 ? {} : { "stroke-dasharray": `${Math.max(3, 8 - 2 * under)} ${6 + 4 * under}` };
+}
+
+export interface Spot {
+  readonly x: number;
+  readonly y: number;
 }

@@ -30,7 +30,7 @@ export const seriesColours: readonly { readonly light: string; readonly dark: st
   { light: "#4d4d4d", dark: "#c4c4c4" },
 ];
 
-function rgbOf(hex: string): Rgb {
+export function rgbOf(hex: string): Rgb {
   const value = Number.parseInt(hex.slice(1), 16);
   return [value >> 16, (value >> 8) & 255, value & 255];
 }

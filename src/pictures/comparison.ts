@@ -1,10 +1,10 @@
-import { type Area, type Axis, chart, linear, logarithmic } from "./chart.ts";
+import { type Area, type Axis, chart, dashes, linear, logarithmic } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose } from "./label.ts";
 import { figure, rounded } from "./number.ts";
 import { least, most } from "./points.ts";
 import { element, group, hover, seriesFill, seriesStroke } from "./svg.ts";
-import { linearTicks, logTicks } from "./ticks.ts";
+import { linearTicks, logTicks, tickFormat } from "./ticks.ts";
 
 export interface ComparedSeries {
   readonly name: string;
@@ -40,21 +40,27 @@ export function comparison({ title, columns, series }: Comparison): string {
     format: (i) => prose(columns[i], 12),
   };
   const up = upwards(values);
+  const lines = series.map(({ values: own }) =>
+    own.flatMap((value, column) => (value === undefined ? [] : [{ column, value, x: across.at(column), y: up.at(value) }])),
+  );
   return chart(
-    { area, title, across, up, series: series.map(({ name }) => ({ name, label: prose(name, 24) })) },
-    ...series.map(({ name, values: own }, i) => {
-      const points = own.flatMap((value, column) => (value === undefined ? [] : [{ column, value }]));
-      const places = points.map(({ column, value }) => `${rounded(across.at(column))} ${rounded(up.at(value))}`);
+    { area, title, across, up, series: series.map(({ name }, i) => ({ name, label: prose(name, 24), end: lines[i].at(-1) })) },
+    ...series.map(({ name }, i) => {
+      const points = lines[i];
+      const d = `M${points.map(({ x, y }) => `${rounded(x)} ${rounded(y)}`).join("L")}`;
+      const look = {
+        fill: "none",
+        "stroke-width": 2,
+        "stroke-linejoin": "round",
+        ...dashes(points, lines.slice(0, i)),
+        ...seriesStroke(i),
+      };
       return group(
         {},
         hover(name),
-        element("path", { d: `M${places.join("L")}`, fill: "none", "stroke-width": 2, "stroke-linejoin": "round", ...seriesStroke(i) }),
-        ...points.map(({ column, value }) =>
-          element(
-            "circle",
-            { cx: across.at(column), cy: up.at(value), r: 3.5, ...seriesFill(i) },
-            hover(`${name}, ${columns[column]}: ${figure(value)}`),
-          ),
+        points.length > 0 ? element("path", { d, ...look }) : "",
+        ...points.map(({ column, value, x, y }) =>
+          element("circle", { cx: x, cy: y, r: 3.5, ...seriesFill(i) }, hover(`${name}, ${columns[column]}: ${figure(value)}`)),
         ),
       );
     }),
@@ -70,7 +76,8 @@ function upwards(values: readonly number[]): Axis {
     return { label: "", ticks: logTicks(from, to, 7), at: logarithmic(from, to, bottom, top), format: powerOfTen };
   }
   const [from, to] = [Math.min(0, low), Math.max(high, low < 0 ? 0 : 1e-9)];
-  return { label: "", ticks: linearTicks(from, to, 6), at: linear(from, to, bottom, top), format: figure };
+  const ticks = linearTicks(from, to, 6);
+  return { label: "", ticks, at: linear(from, to, bottom, top), format: tickFormat(ticks) };
 }
 
 const powerOfTen = (value: number): string => (value >= 0.01 && value <= 1000 ? `${value}` : value.toExponential(0));

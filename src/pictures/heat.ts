@@ -1,6 +1,6 @@
 import type { Matrix } from "./check.ts";
 import { hex, inkOn, type Rgb } from "./colour.ts";
-import { decimal, rounded, shortDecimal } from "./number.ts";
+import { decimal, decimalsFor, rounded } from "./number.ts";
 import { levelColour, levels, type Scale } from "./scale.ts";
 import { element, group, hover, paint, text } from "./svg.ts";
 
@@ -38,15 +38,20 @@ export function heat(matrix: Matrix, scale: Scale, box: Box): string {
 /** The same with an element for each cell, which says its number when pointed at; with room for it, the number is written out. */
 export function cells(matrix: Matrix, scale: Scale, box: Box, name: (row: number, column: number) => string): string {
   const written = box.width >= 40;
+  const decimals = decimalsFor(scale.high);
   const drawn = matrix.flatMap((row, i) =>
     row.map((value, j) => {
       const [x, y] = [box.x + j * box.width, box.y + i * box.height];
       const blank = isBlank(scale, value);
       const colour = scale.colour(value);
       const look = blank ? paint("blank") : { fill: hex(colour) };
-      const square = element("rect", { x, y, width: box.width, height: box.height, ...look }, hover(`${name(i, j)}: ${decimal(value)}`));
+      const square = element(
+        "rect",
+        { x, y, width: box.width, height: box.height, ...look },
+        hover(`${name(i, j)}: ${decimal(value, decimals + 1)}`),
+      );
       if (!written || blank) return square;
-      return square + numberOn(colour, shortDecimal(value), x + box.width / 2, y + box.height / 2, 12);
+      return square + numberOn(colour, decimal(value, decimals), x + box.width / 2, y + box.height / 2, 12);
     }),
   );
   return group({ "shape-rendering": "crispEdges" }, ...drawn);
@@ -58,19 +63,43 @@ export function numberOn(colour: Rgb, number: string, x: number, y: number, size
   return element("text", { x, y: y + 0.36 * size, ...look }, number);
 }
 
-/** A bar of the scale's colours with its ends and its middle in numbers. */
-export function legend(scale: Scale, { x, y, width }: { readonly x: number; readonly y: number; readonly width: number }): string {
-  const pieces = Array.from({ length: levels }, (_, i) => {
-    const [from, to] = [Math.round((i * width) / levels), Math.round(((i + 1) * width) / levels)];
-    return element("rect", { x: x + from, y, width: to - from, height: 10, fill: hex(levelColour(scale.table, i)) });
-  });
+export interface LegendPlace {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  /** What the numbers are: `attention weight`. */
+  readonly unit?: string;
+}
+
+/** How high a legend is. */
+export const legendHeight = 42;
+
+/** A bar of the scale's colours with its ends and its middle in numbers, and what they are. */
+export function legend(scale: Scale, { x, y, width, unit }: LegendPlace): string {
+  const decimals = decimalsFor(scale.high);
   const mark = (place: number) =>
-    text(decimal(scale.value(place)), {
+    text(`${place === 1 && scale.open ? "≥ " : ""}${decimal(scale.value(place), decimals)}`, {
       x: x + place * width,
       y: y + 20,
       size: 10,
       paint: "soft",
       anchor: place === 0 ? "start" : place === 1 ? "end" : "middle",
     });
-  return group({ "shape-rendering": "crispEdges" }, ...pieces) + [0, 0.5, 1].map(mark).join("");
+  return (
+    bar(scale, { x, y, width }) +
+    [0, 0.5, 1].map(mark).join("") +
+    (unit ? text(unitOf(scale, unit), { x, y: y + 35, size: 10, paint: "soft" }) : "")
+  );
+}
+
+/** What the numbers of a scale are, and how they are spread over it. */
+export const unitOf = ({ steps }: Scale, unit: string): string => (steps === "root" ? `${unit} (square-root scale)` : unit);
+
+/** The colours of a scale side by side. */
+export function bar({ table }: Scale, { x, y, width }: Pick<LegendPlace, "x" | "y" | "width">): string {
+  const pieces = Array.from({ length: levels }, (_, i) => {
+    const [from, to] = [Math.round((i * width) / levels), Math.round(((i + 1) * width) / levels)];
+    return element("rect", { x: x + from, y, width: to - from, height: 10, fill: hex(levelColour(table, i)) });
+  });
+  return group({ "shape-rendering": "crispEdges" }, ...pieces);
 }

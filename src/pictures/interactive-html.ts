@@ -1,32 +1,49 @@
+import { DataError } from "../base/errors.ts";
 import type { AttentionLook } from "../inspection/look.ts";
+import type { QueryKeys } from "../inspection/query-keys.ts";
 import { checkLook, checkSome } from "./check.ts";
-import type { ColourTable, Rgb } from "./colour.ts";
 import { escaped } from "./escape.ts";
-import { shortened } from "./label.ts";
-import { pageScript } from "./page-script.ts";
-import { pageStyle } from "./page-style.ts";
-import { levelColour, levels } from "./scale.ts";
+import { pageScript, pageStyle, scriptHash, styleHash } from "./page.bundle.ts";
+import { type PageAnswers, packedAnswers, packedLook } from "./page-data.ts";
 
-/** SHA-256 of the script and the style; a test says the right ones when either is changed. Nothing else may run or load. */
-const scriptHash = "NeBwIrE4uKYPTd8Gh+QHCv4h0a9dRvaH9Gcmksb6cLM=";
-const styleHash = "CpVxhrg7FHYBwxJb2z68gTG3RbytyFAbCHdK+BnV5yg=";
+// The page's code is in page/, typed and bundled by the build; here it gets its data.
+
+/** Nothing but the page's own script and style may run or load, and nothing may be sent. */
 const policy = `default-src 'none'; script-src 'sha256-${scriptHash}'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'`;
 
 /** JSON that can stand inside a script element: no `<` to end it, no line ends that older readers trip over. */
 const embedded = (data: unknown): string =>
   JSON.stringify(data).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
-const table = (name: ColourTable): Rgb[] => Array.from({ length: levels }, (_, level) => levelColour(name, level));
+/** What the page shows beside the weights. */
+export interface PageDetails {
+  /** For each look, its queries and keys, or why there are none. */
+  readonly vectors?: readonly (QueryKeys | { readonly note: string })[];
+  readonly answers?: Parameters<typeof packedAnswers>[0];
+}
+
+/** Weights are a byte each; more would not load well. */
+const mostWeights = 64e6;
+/** Queries and keys are left out where they would make the page larger than this many bytes. */
+const mostVectors = 24e6;
 
 /**
- * One file to open in a browser, from disk, without a network: choose layer and head (and the kind, when several looks are
- * given), point at a token or go to it with the keyboard, and see where it looks.
+ * One file to open in a browser, from disk, without a network: an overview of all heads, each head with lines between its tokens, its map,
+ * what the model answers at a position after each layer, and how a query and a key make a score.
  */
-export function interactiveHtml(given: AttentionLook | readonly AttentionLook[], title = "Attention"): string {
+export function interactiveHtml(
+  given: AttentionLook | readonly AttentionLook[],
+  title = "Attention",
+  { vectors = [], answers }: PageDetails = {},
+): string {
   const looks = "layers" in given ? [given] : given;
   checkSome(title, looks, "looks");
   for (const look of looks) checkLook(`${title}, ${look.kind}`, look);
-  const data = { looks: looks.map(compact), colours: { sequential: table("sequential"), diverging: table("diverging") } };
+  refuseTooMany(title, looks);
+  const data = {
+    looks: looks.map((look, i) => packedLook(look, bounded(vectors[i]))),
+    ...(answers && { answers: packedAnswers(answers) satisfies PageAnswers }),
+  };
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -37,26 +54,56 @@ export function interactiveHtml(given: AttentionLook | readonly AttentionLook[],
 <style>${pageStyle}</style>
 </head>
 <body>
+<header>
 <h1>${escaped(title)}</h1>
-<div class="choices">
-<label>Attention<select id="kind"></select></label>
+<label id="kind-choice">Attention<select id="kind"></select></label>
 <label>Layer<select id="layer"></select></label>
 <label>Head<select id="head"></select></label>
-</div>
+<button type="button" id="theme"></button>
+</header>
 <p id="status" role="status"></p>
-<h2 id="query-word">Queries: point at one to see where it looks</h2>
-<section id="queries" class="tokens" aria-labelledby="query-word"></section>
-<h2 id="key-word">Keys: point at one to see who looks at it</h2>
-<section id="keys" class="tokens" aria-labelledby="key-word"></section>
-<h2>All weights: queries down, keys across</h2>
-<div class="scroll">
+<main>
+<section id="overview-part" aria-labelledby="overview-title">
+<h2 id="overview-title">All heads: layers down, heads across</h2>
+<table id="overview" aria-labelledby="overview-title"></table>
+</section>
+<section id="heads" aria-labelledby="head-title">
+<h2 id="head-title"></h2>
+<div class="columns-title"><span>queries look</span><span></span><span>at keys</span></div>
+<div class="head-frame">
+<canvas id="lines" aria-hidden="true"></canvas>
+<div id="head-scroller">
+<ul id="queries" class="tokens" role="listbox" tabindex="0" aria-label="Queries: choose one to hear where it looks"></ul>
+<ul id="keys" class="tokens" role="listbox" tabindex="0" aria-label="Keys: choose one to hear who looks at it"></ul>
+</div>
+</div>
+</section>
+<div id="inspector">
+<section id="answers" aria-labelledby="answer-title">
+<h2 id="answer-title"></h2>
+<table id="next" aria-labelledby="answer-title"></table>
+<section id="lens-part" aria-labelledby="lens-title">
+<h3 id="lens-title">Logit lens: what it would answer after each layer</h3>
+<table id="lens" aria-labelledby="lens-title"></table>
+</section>
+</section>
+<section id="neurons" aria-labelledby="neuron-title">
+<h2 id="neuron-title">Query · key, dimension by dimension</h2>
+<table id="products" aria-labelledby="neuron-title"></table>
+<p id="neuron-note"></p>
+</section>
+</div>
+<section id="map-part" aria-labelledby="map-title">
+<h2 id="map-title">All weights: queries down, keys across</h2>
 <div class="frame">
-<canvas id="map" tabindex="0" role="img" aria-label="The weights as a map; the arrow keys move over it"></canvas>
+<canvas id="map" tabindex="0" role="application" aria-label="The weights as a map; the arrow keys move over it, Enter pins" aria-describedby="status"></canvas>
 <div id="query-band" class="band"></div>
 <div id="key-band" class="band"></div>
 </div>
-</div>
 <div class="legend"><span id="least"></span><span id="bar"></span><span id="most"></span></div>
+</section>
+</main>
+<footer>Point at a token to see its weights; click or <kbd>Enter</kbd> pins it, <kbd>Esc</kbd> lets go. <kbd>Tab</kbd> goes from part to part, the arrow keys within one. Weights, queries and keys are shown to one part in 255 of their largest.</footer>
 <script type="application/json" id="data">${embedded(data)}</script>
 <script>${pageScript}</script>
 </body>
@@ -64,19 +111,24 @@ export function interactiveHtml(given: AttentionLook | readonly AttentionLook[],
 `;
 }
 
-/** Labels in the place of tokens, and weights of three digits, which is more than can be seen. */
-function compact({ kind, tokens, targetTokens, layers }: AttentionLook): AttentionLook {
-  const named = (names: readonly string[]) => names.map((name) => shortened(name, 24));
-  return {
-    kind,
-    tokens: named(tokens),
-    targetTokens: named(targetTokens),
-    layers: layers.map(({ layer, heads }) => ({
-      layer,
-      heads: heads.map(({ head, pattern }) => ({
-        head,
-        pattern: pattern.map((row) => row.map((weight) => Number(weight.toPrecision(3)))),
-      })),
-    })),
-  };
+function refuseTooMany(title: string, looks: readonly AttentionLook[]): void {
+  const sizes = looks.map(({ tokens, targetTokens, layers }) =>
+    layers.reduce((sum, { heads }) => sum + heads.length * tokens.length * targetTokens.length, 0),
+  );
+  const total = sizes.reduce((a, b) => a + b, 0);
+  if (total > mostWeights)
+    throw new DataError(
+      `${title}: ${total.toLocaleString("en")} weights, and a page holds ${mostWeights.toLocaleString("en")}; look at one layer, or at a shorter text`,
+    );
+}
+
+/** Queries and keys, unless they are too many. */
+function bounded(vectors: QueryKeys | { readonly note: string } | undefined): QueryKeys | { readonly note: string } | undefined {
+  if (vectors === undefined || !("layers" in vectors)) return vectors;
+  const count = vectors.layers.reduce(
+    (sum, heads) => sum + heads.reduce((all, { q, k }) => all + (q.length + k.length) * (q[0]?.length ?? 0), 0),
+    0,
+  );
+  if (count <= mostVectors) return vectors;
+  return { note: `Queries and keys are left out, as they are ${count.toLocaleString("en")} numbers; look at one layer to see them.` };
 }

@@ -1,10 +1,10 @@
 import { type Area, type Axis, chart, linear } from "./chart.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose } from "./label.ts";
-import { figure, rounded } from "./number.ts";
+import { rounded } from "./number.ts";
 import { least, middlePart, most, type Point, range, runningMean, thinned } from "./points.ts";
 import { element, group, hover, seriesFill, seriesStroke } from "./svg.ts";
-import { linearTicks } from "./ticks.ts";
+import { linearTicks, tickFormat } from "./ticks.ts";
 
 export interface LossSeries {
   readonly name: string;
@@ -47,7 +47,7 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
     curves.flatMap(({ raw, strong, noisy }) => [...strong.map(({ loss }) => loss), ...(noisy ? middlePart(raw) : [])]),
   );
   const across = axis("step", least(steps), most(steps), area.x, area.x + area.width, 8);
-  const up = axis("loss", low, high, area.y + area.height, area.y, 6);
+  const up = axis("loss (nats)", low, high, area.y + area.height, area.y, 6);
   const line = (points: readonly Point[], index: number, look: { readonly width: number; readonly opacity: number }) =>
     points.length === 0
       ? ""
@@ -62,7 +62,8 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
 
   const named = curves.map(({ name, strong }) => {
     const last = strong.at(-1);
-    return { name, label: last === undefined ? prose(name, 24) : `${prose(name, 24)} ${last.loss.toFixed(3)}` };
+    if (last === undefined) return { name, label: prose(name, 24) };
+    return { name, label: `${prose(name, 24)} ${last.loss.toFixed(3)}`, end: { x: across.at(last.step), y: up.at(last.loss) } };
   });
   return chart(
     { area, title, across, up, series: named },
@@ -85,7 +86,8 @@ export function lossCurves({ series, title = "Loss" }: LossCurves): string {
 }
 
 function axis(label: string, low: number, high: number, from: number, to: number, count: number): Axis {
-  return { label, ticks: linearTicks(low, high, count), at: linear(low, high, from, to), format: figure };
+  const ticks = linearTicks(low, high, count);
+  return { label, ticks, at: linear(low, high, from, to), format: tickFormat(ticks) };
 }
 
 const dots = (points: readonly Point[], index: number, across: Axis, up: Axis): string =>

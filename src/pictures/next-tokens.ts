@@ -1,7 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { checkNumbers, checkSome } from "./check.ts";
 import { prose, shortened } from "./label.ts";
-import { percent } from "./number.ts";
+import { alignedPercent } from "./number.ts";
 import { element, group, heading, headingWidth, hover, paint, seriesFill, sheet, text } from "./svg.ts";
 
 export interface NextTokens {
@@ -32,10 +32,10 @@ export function nextTokens({ prompt, candidates, title = "The next token" }: Nex
     const width = Math.max(1, (probability / longest) * barRoom);
     return group(
       {},
-      hover(`${shortened(token, 60)}: ${percent(probability)}`),
+      hover(`${shortened(token, 60)}: ${alignedPercent(probability)}`),
       text(shortened(token, 14), { x: left - 10, y: middle, size: 13, anchor: "end" }),
       element("rect", { x: left, y: middle - 7, width, height: 14, rx: 2, ...seriesFill(0) }),
-      text(percent(probability), { x: left + width + 8, y: middle, size: 11, paint: "soft" }),
+      text(alignedPercent(probability), { x: left + width + 8, y: middle, size: 11, paint: "soft" }),
     );
   });
   const below = top + shown.length * pitch;
@@ -45,6 +45,6 @@ export function nextTokens({ prompt, candidates, title = "The next token" }: Nex
     text(prompt === "" ? "with nothing before it" : `after ${prose(prompt, 64, "end")}`, { x: 16, y: 44, size: 12, paint: "soft" }),
     element("path", { d: `M${left - 0.5} ${top}V${below}`, fill: "none", ...paint("line") }),
     ...bars,
-    text(`all others together: ${percent(rest)}`, { x: left, y: below + 18, size: 11, paint: "soft" }),
+    text(`all others together: ${alignedPercent(rest)}`, { x: left, y: below + 18, size: 11, paint: "soft" }),
   );
 }

@@ -3,14 +3,12 @@
 /** A coordinate: two decimals at most, so that files stay small. */
 export const rounded = (value: number): string => `${Math.round(value * 100) / 100 || 0}`;
 
-/** A weight or a statistic: `0.42`, `1`, `0.004`. */
-export function decimal(value: number): string {
-  if (value === 0) return "0";
-  return Math.abs(value) < 0.01 ? Number(value.toPrecision(1)).toString() : Number(value.toFixed(2)).toString();
-}
+/** How many decimals the numbers of one picture get: two, or as many as its largest needs for two digits. */
+export const decimalsFor = (largest: number): number =>
+  Math.abs(largest) >= 0.1 || largest === 0 ? 2 : Math.min(8, 1 - Math.floor(Math.log10(Math.abs(largest))));
 
-/** The same where there is room for four characters only. */
-export const shortDecimal = (value: number): string => `${Number(value.toFixed(Math.abs(value) < 10 ? 2 : 0)) || 0}`;
+/** A weight or a statistic, with the decimals of its picture: `0.42`, `1.00`, never `-0.00`. */
+export const decimal = (value: number, decimals = 2): string => value.toFixed(decimals).replace(/^-(0\.?0*)$/, "$1");
 
 /** A share: `43 %`, `4.3 %`, `<0.1 %`. */
 export function percent(share: number): string {
@@ -18,6 +16,12 @@ export function percent(share: number): string {
   if (value === 0) return "0 %";
   if (value < 0.1) return "<0.1 %";
   return `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)} %`;
+}
+
+/** The same where several stand below each other: `43.0 %`, `4.3 %`, `<0.1 %`. */
+export function alignedPercent(share: number): string {
+  const value = 100 * share;
+  return value > 0 && value < 0.05 ? "<0.1 %" : `${value.toFixed(1)} %`;
 }
 
 const prefixes = [

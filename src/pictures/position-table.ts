@@ -1,5 +1,5 @@
 import { checkMatrix, type Matrix } from "./check.ts";
-import { heat, legend } from "./heat.ts";
+import { heat, legend, legendHeight } from "./heat.ts";
 import { pooled } from "./pool.ts";
 import { aroundZero } from "./scale.ts";
 import { heading, headingWidth, sheet, text } from "./svg.ts";
@@ -28,7 +28,7 @@ export function positionTable({ table, title = "Positions" }: PositionTable): st
   return sheet(
     {
       width: Math.max(left + width + 24, headingWidth(title), 300),
-      height: top + height + 54,
+      height: top + height + 24 + legendHeight,
       title: `${title}: ${table.length} positions × ${table[0].length} dimensions`,
     },
     heading(title),
@@ -37,6 +37,6 @@ export function positionTable({ table, title = "Positions" }: PositionTable): st
     ...ticks(table[0].length, width).map((j) => text(`${j}`, { x: left + at(j), y: top - 10, size: 10, anchor: "middle" })),
     ...ticks(table.length, height).map((i) => text(`${i}`, { x: left - 8, y: top + at(i), size: 10, anchor: "end" })),
     heat(rows, scale, { x: left, y: top, width: cell, height: cell }),
-    legend(scale, { x: left, y: top + height + 18, width: 180 }),
+    legend(scale, { x: left, y: top + height + 18, width: 180, unit: "value of a dimension" }),
   );
 }

@@ -46,7 +46,7 @@ export function roofline({ peakFlops, peakBytes, points, title = "Roofline" }: R
   const [left, right] = around([ridge / 30, ridge * 30, ...placed.map(({ intensity }) => intensity)]);
   const [bottom, top] = around([peakFlops / 100, peakFlops * 1.5, ...placed.map(({ reached }) => reached)]);
   const across = axis("arithmetic intensity (FLOP/byte) →", left, right, area.x, area.x + area.width);
-  const up = axis("FLOP/s", bottom, top, area.y + area.height, area.y);
+  const up = axis("speed (FLOP/s)", bottom, top, area.y + area.height, area.y);
   const start = Math.max(left, bottom / peakBytes);
   const line = [
     [start, roof(start)],
@@ -69,12 +69,12 @@ export function roofline({ peakFlops, peakBytes, points, title = "Roofline" }: R
   });
   const labels = places.map((place, i) => {
     if (place === undefined) return "";
-    const middle = place.y + place.height / 2;
-    const near = Math.min(place.x + place.width, Math.max(place.x, spots[i].x));
-    const far = Math.hypot(near - spots[i].x, middle - spots[i].y) > 14;
-    const leader = `M${rounded(spots[i].x)} ${rounded(spots[i].y)}L${rounded(near)} ${rounded(middle)}`;
+    const near = nearest(place, spots[i]);
+    const far = Math.hypot(near.x - spots[i].x, near.y - spots[i].y) > 8;
+    const leader = `M${rounded(spots[i].x)} ${rounded(spots[i].y)}L${rounded(near.x)} ${rounded(near.y)}`;
     return (
-      (far ? element("path", { d: leader, fill: "none", ...paint("line") }) : "") + text(names[i], { x: place.x + 2, y: middle, size: 10 })
+      (far ? element("path", { d: leader, fill: "none", ...paint("line") }) : "") +
+      text(names[i], { x: place.x + 2, y: place.y + place.height / 2, size: 10 })
     );
   });
   const leftOut = points.length - drawn.length;
@@ -107,6 +107,12 @@ export function roofline({ peakFlops, peakBytes, points, title = "Roofline" }: R
 function axis(label: string, low: number, high: number, from: number, to: number): Axis {
   return { label, ticks: logTicks(low, high, 9), at: logarithmic(low, high, from, to), format: figure };
 }
+
+/** Where a line from a point meets a label: a corner or an edge, never a letter. */
+const nearest = ({ x, y, width, height }: Rectangle, spot: Place): Place => ({
+  x: Math.min(x + width, Math.max(x, spot.x)),
+  y: Math.min(y + height, Math.max(y, spot.y)),
+});
 
 /** Round numbers around some others. */
 function around(values: readonly number[]): [low: number, high: number] {

@@ -1,3 +1,5 @@
+import { figure } from "./number.ts";
+
 // Round numbers for axes.
 
 /** About so many round numbers from low to high: 1, 2 or 5 times a power of ten apart. */
@@ -17,4 +19,11 @@ export function logTicks(low: number, high: number, most: number): number[] {
   const [first, last] = [Math.ceil(Math.log10(low) - 1e-9), Math.floor(Math.log10(high) + 1e-9)];
   const step = Math.max(1, Math.ceil((last - first + 1) / most));
   return Array.from({ length: Math.max(0, Math.floor((last - first) / step) + 1) }, (_, i) => Number(`1e${first + i * step}`));
+}
+
+/** All numbers of an axis with as many decimals as the one that needs most. */
+export function tickFormat(ticks: readonly number[]): (value: number) => string {
+  const decimals = Math.max(0, ...ticks.map((value) => `${value}`.split(".")[1]?.length ?? 0));
+  const isPlain = ticks.every((value) => Math.abs(value) < 1000 && !`${value}`.includes("e"));
+  return isPlain ? (value) => value.toFixed(decimals) : figure;
 }

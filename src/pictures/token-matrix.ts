@@ -1,5 +1,5 @@
 import { checkMatrix, type Matrix } from "./check.ts";
-import { cells, heat, legend } from "./heat.ts";
+import { cells, heat, legend, legendHeight } from "./heat.ts";
 import { pooled } from "./pool.ts";
 import { attentionScale } from "./scale.ts";
 import { heading, headingWidth, sheet, text } from "./svg.ts";
@@ -15,6 +15,8 @@ export interface TokenMatrix {
   readonly title: string;
   readonly rowWord: string;
   readonly columnWord: string;
+  /** What the numbers are. */
+  readonly unit?: string;
 }
 
 /** The longer side gets about so many pixels, and no cell fewer than four. */
@@ -27,7 +29,7 @@ const tokensWithNumbers = 10;
 const cellsWithHover = 1600;
 
 /** Weights between tokens: rows down the side, columns along the top, each with its labels. */
-export function tokenMatrix({ tokens, targetTokens, pattern, title, rowWord, columnWord }: TokenMatrix): string {
+export function tokenMatrix({ tokens, targetTokens, pattern, title, rowWord, columnWord, unit = "attention weight" }: TokenMatrix): string {
   checkMatrix(title, pattern, { rows: targetTokens.length, columns: tokens.length });
   const { rows, side } = pooled(pattern, room / smallestCell);
   const [columnNames, rowNames] = [tokens, targetTokens].map((names) => names.filter((_, i) => i % side === 0));
@@ -46,14 +48,14 @@ export function tokenMatrix({ tokens, targetTokens, pattern, title, rowWord, col
   const name = (i: number, j: number) => `${downs.names[i]} → ${columns.names[j]}`;
   const note = side === 1 ? "" : `a square is the strongest weight of ${side} × ${side}`;
   return sheet(
-    { width, height: below + (note ? 74 : 54), title: `${title}: ${targetTokens.length} × ${tokens.length} weights` },
+    { width, height: below + 24 + legendHeight + (note ? 16 : 0), title: `${title}: ${targetTokens.length} × ${tokens.length} weights` },
     heading(title),
     text(`${columnWord} →`, { x: left, y: 48, size: 11, paint: "soft" }),
     text(`← ${rowWord}`, { x: 18, y: top, size: 11, paint: "soft", turn: -90, anchor: "end" }),
     rowLabels(downs, left - 8, top, cell),
     columnLabels(columns, left, top - 6, cell),
     rows.length * rows[0].length <= cellsWithHover ? cells(rows, scale, box, name) : heat(rows, scale, box),
-    legend(scale, { x: left, y: below + 18, width: Math.min(180, Math.max(100, mapWidth)) }),
-    note && text(note, { x: left, y: below + 58, size: 10, paint: "soft" }),
+    legend(scale, { x: left, y: below + 18, width: Math.min(180, Math.max(100, mapWidth)), unit }),
+    note && text(note, { x: left, y: below + 70, size: 10, paint: "soft" }),
   );
 }

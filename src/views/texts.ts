@@ -1,15 +1,19 @@
 import { type Alignment, type Attended, meanPattern } from "../inspection/alignment.ts";
 import type { Candidate, Next } from "../inspection/answers.ts";
+import type { Attribution } from "../inspection/attribution.ts";
 import type { GeometryPanel } from "../inspection/geometry.ts";
 import type { Lens } from "../inspection/lens.ts";
 import type { AttentionLook } from "../inspection/look.ts";
 import type { PathLength, Steps } from "../inspection/path-length.ts";
 import type { Positions } from "../inspection/positions.ts";
 import { type AttentionStatistics, type HeadSummary, headStatisticsOf } from "../inspection/statistics.ts";
+import type { Tagged } from "../inspection/tags.ts";
 import { attentionText } from "../pictures/attention-text.ts";
+import { titleOf } from "../pictures/attribution.ts";
 import { curve } from "../pictures/curve-text.ts";
 import { cellsOf, prose, shortened, visible } from "../pictures/label.ts";
 import type { LossSeries } from "../pictures/loss-curves.ts";
+import { decimal, decimalsFor } from "../pictures/number.ts";
 
 // The views of `qkv look` as text for a terminal.
 
@@ -32,7 +36,7 @@ export function attention(look: AttentionLook, terminal: Terminal): string {
 const share = (name: string, value: number | undefined): string[] => (value === undefined ? [] : [`${name} ${value.toFixed(2)}`]);
 
 function summary({ head, entropy, effective, previous, first, diagonal, same }: HeadSummary): string {
-  const shares = [share("previous", previous), share("first", first), share("own", diagonal), share("same token", same)].flat();
+  const shares = [share("previous", previous), share("first", first), share("diagonal", diagonal), share("same token", same)].flat();
   const spread = entropy === undefined ? [] : [`entropy ${entropy.toFixed(2)} (${effective?.toFixed(1)} tokens)`];
   return [`head ${head}`, ...spread, ...shares].join("  ");
 }
@@ -69,6 +73,37 @@ export function lens({ layers }: Lens, { columns }: Terminal): string {
     return [name + " ".repeat(Math.max(0, 12 - cellsOf(name))), ...answers];
   });
   return [heading, ...rows].map((row) => row.join("  ").trimEnd()).join("\n");
+}
+
+/** A row for each token: a bar to the right speaks for the answer, one to the left against it. */
+export function attribution({ answer, parts }: Attribution, { columns }: Terminal): string {
+  const name = Math.min(16, Math.max(...parts.flatMap(({ tokens }) => tokens.map((token) => cellsOf(shortened(token, 16))))));
+  const half = Math.max(4, Math.min(12, Math.floor((columns - name - 26) / 4)));
+  const most = (key: "gradient" | "leaveOneOut") => Math.max(...parts.flatMap((part) => part[key].map(Math.abs)), 1e-12);
+  const reach = { gradient: most("gradient"), leaveOneOut: most("leaveOneOut") };
+  const cell = (value: number, key: keyof typeof reach) => {
+    const length = Math.round((half * Math.abs(value)) / reach[key]);
+    const [left, right] = value < 0 ? [length, 0] : [0, length];
+    return `${decimal(value, decimalsFor(reach[key]) + 1).padStart(8)} ${" ".repeat(half - left)}${"▒".repeat(left)}│${"█".repeat(right)}${" ".repeat(half - right)}`;
+  };
+  const wide = 10 + 2 * half;
+  const lines = parts.flatMap(({ of, tokens, gradient, leaveOneOut }) => [
+    ...(parts.length > 1 ? [`${of}:`] : []),
+    ...tokens.map((token, i) => {
+      const label = shortened(token, 16);
+      return `${label}${" ".repeat(name - cellsOf(label))}  ${cell(gradient[i], "gradient")}  ${cell(leaveOneOut[i], "leaveOneOut")}`.trimEnd();
+    }),
+  ]);
+  const heads = `${" ".repeat(name)}  ${"gradient × input (nats)".padEnd(wide)}  leave one out (probability)`;
+  return [titleOf(answer), heads, ...lines].join("\n");
+}
+
+export function tags({ tokens, tags: found, probabilities }: Tagged): string {
+  const names = tokens.map((token) => shortened(token, 16));
+  const width = Math.max(...names.map(cellsOf));
+  return names
+    .map((name, i) => `${name}${" ".repeat(width - cellsOf(name))}  ${(100 * probabilities[i]).toFixed(0).padStart(3)} %  ${found[i]}`)
+    .join("\n");
 }
 
 const barRoom = 40;

@@ -1,22 +1,28 @@
 import { chance } from "../base/chance.ts";
 import { alignmentOf, attendedBy, rollout } from "../inspection/alignment.ts";
 import { isLabeller, nextTokensOf } from "../inspection/answers.ts";
-import { type AttentionOptions, attentionOf, chosen, kindsOf } from "../inspection/attention.ts";
+import { type AttentionOptions, attentionOf, chosen } from "../inspection/attention.ts";
+import { attributionOf } from "../inspection/attribution.ts";
 import { keyGeometry } from "../inspection/key-space.ts";
 import { logitLens } from "../inspection/lens.ts";
 import type { AttentionLook } from "../inspection/look.ts";
 import { pathLength } from "../inspection/path-length.ts";
 import { positionsOf } from "../inspection/positions.ts";
 import { headStatisticsOf } from "../inspection/statistics.ts";
+import { tagsOf } from "../inspection/tags.ts";
 import { attentionGrid } from "../pictures/attention-grid.ts";
 import { alignment, attentionMap } from "../pictures/attention-map.ts";
+import { attributionPicture } from "../pictures/attribution.ts";
 import { headStatistics } from "../pictures/head-statistics.ts";
 import { interactiveHtml } from "../pictures/interactive-html.ts";
 import { layerNormGeometry } from "../pictures/layer-norm-geometry.ts";
+import { lensTable } from "../pictures/lens-table.ts";
 import { type LossSeries, lossCurves } from "../pictures/loss-curves.ts";
 import { nextTokens } from "../pictures/next-tokens.ts";
 import { positionTable } from "../pictures/position-table.ts";
+import { tagStrip } from "../pictures/tag-strip.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { attentionPage } from "./page.ts";
 import * as texts from "./texts.ts";
 
 // Every view of `qkv look`: what it finds, and how that is drawn.
@@ -26,6 +32,9 @@ export interface ViewOptions extends AttentionOptions {
   readonly top?: number;
   /** A token, or its place, whose most attended tokens are listed. */
   readonly query?: string;
+  /** What an attribution explains: a label, a tag or a token, and where. */
+  readonly label?: string;
+  readonly position?: number;
 }
 
 export interface View {
@@ -65,7 +74,7 @@ const kinds = {
     hasPicture: true,
     async make({ run, text, options }) {
       const look = await attentionOf(run(), text, options);
-      const drawn = { svg: () => pictureOf(look), html: async () => interactiveHtml([look, ...(await otherKinds(run(), text, options))]) };
+      const drawn = { svg: () => pictureOf(look), html: () => attentionPage(run(), text, look, options) };
       const { query } = options;
       if (query === undefined) return { ...drawn, value: look, text: (terminal) => texts.attention(look, terminal) };
       const attended = attendedBy(look, queryOf(look, query));
@@ -121,10 +130,30 @@ const kinds = {
     what: "what the model would answer after each layer",
     needsText: true,
     flags: ["target", "top"],
-    hasPicture: false,
+    hasPicture: true,
     async make({ run, text, options }) {
       const lens = await logitLens(run(), text, options);
-      return { value: lens, text: (terminal) => texts.lens(lens, terminal) };
+      return { value: lens, svg: () => lensTable(lens), text: (terminal) => texts.lens(lens, terminal) };
+    },
+  },
+  attribution: {
+    what: "which tokens speak for the answer and which against it: gradient × input, and leaving each out",
+    needsText: true,
+    flags: ["target", "label", "position"],
+    hasPicture: true,
+    async make({ run, text, options }) {
+      const found = await attributionOf(run(), text, options);
+      return { value: found, svg: () => attributionPicture(found), text: (terminal) => texts.attribution(found, terminal) };
+    },
+  },
+  tags: {
+    what: "the tag of each token, and how sure the model is of it",
+    needsText: true,
+    flags: [],
+    hasPicture: true,
+    async make({ run, text, options }) {
+      const tagged = await tagsOf(run(), text, options);
+      return { value: tagged, svg: () => tagStrip(tagged), text: () => texts.tags(tagged) };
     },
   },
   next: {
@@ -186,15 +215,6 @@ const kinds = {
 
 export type ViewName = keyof typeof kinds;
 export const views: Readonly<Record<ViewName, ViewKind>> = kinds;
-
-/** The kinds of attention that a page can show beside the usual one, if none was asked for. An encoder has one under two names. */
-async function otherKinds(run: TrainedModel, text: string, { warn: _, ...options }: ViewOptions): Promise<AttentionLook[]> {
-  const { model } = run;
-  if (options.kind !== undefined || model.model !== "encoder-decoder") return [];
-  const looks: AttentionLook[] = [];
-  for (const kind of kindsOf(model).slice(1)) looks.push(await attentionOf(run, text, { ...options, kind }));
-  return looks;
-}
 
 /** One head as a large map, several as small ones. */
 function pictureOf(look: AttentionLook, title?: string): string {

@@ -98,6 +98,13 @@ describe("qkv look --json", () => {
     expect((await json("lm", "alert", "--view", "geometry")).panels).toHaveLength(4);
     expect((await json("pairs", "abc", "--view", "alignment")).path.length).toBeGreaterThan(0);
     expect((await json("lm", "alert", "--query", "r")).attended).toHaveLength(1);
+    const { answer, parts } = await json("pairs", "abc", "--target", "cb", "--view", "attribution", "--position", "1");
+    expect([answer.of, answer.label, answer.position]).toEqual(["next token", "b", 1]);
+    expect(parts.map((part: { of: string; tokens: string[] }) => [part.of, part.tokens.join(" ")])).toEqual([
+      ["text", "a b c </s>"],
+      ["target", "<s> c"],
+    ]);
+    expect(parts[0].gradient).toHaveLength(4);
   });
 });
 
@@ -110,7 +117,7 @@ describe("qkv look in a terminal", () => {
     expect(stdout).not.toContain("\x1b");
   });
 
-  it.each(["statistics", "lens", "rollout", "next", "geometry"])("says something for the view %s", async (view) => {
+  it.each(["statistics", "lens", "rollout", "next", "geometry", "attribution"])("says something for the view %s", async (view) => {
     const { stdout, code } = await look("lm", "alert", "--view", view);
     expect([code, stdout.length > 20]).toEqual([0, true]);
   });
@@ -130,6 +137,8 @@ describe("qkv look --out", () => {
     ["next", ".svg"],
     ["next", ".html"],
     ["geometry", ".svg"],
+    ["lens", ".svg"],
+    ["attribution", ".svg"],
   ])("the view %s as %s, in which <script> stays text", async (view, ending) => {
     const { stdout } = await place.done("look", "lm", `<script>al`, "--view", view, "--out", `pictures/${view}${ending}`, "--threads", "1");
     expect(stdout).toBe(`wrote pictures/${view}${ending}\n`);
@@ -161,7 +170,10 @@ describe("qkv look refuses, in one sentence,", () => {
     [["lm", "a", "--kind", "other"], /Allowed choices are self, cross, encoder/],
     [["lm", "a", "--target", "b"], /a target is for models that translate/],
     [["lm", "a", "--out", "map.gif"], /--out map.gif: the view attention can be written as .svg, .png, .html or .json/],
-    [["lm", "a", "--view", "lens", "--out", "lens.svg"], /the view lens can be written as .json/],
+    [["lm", "--view", "path", "--out", "path.svg"], /the view path can be written as .json/],
+    [["lm", "a", "--view", "tags"], /lm: this run continues text; use qkv generate lm/],
+    [["labels", "abc", "--view", "attribution", "--label", "evn"], /no label is called "evn"; did you mean "even"\?/],
+    [["labels", "abc", "--view", "attribution", "--position", "1"], /a label belongs to the whole text; leave the position out/],
     [["lm", "aa", "--query", "a"], /"a" occurs at the places 0, 1; give one of these numbers/],
     [["rnn-lm", "a"], /an RNN language model has no attention to look at/],
   ])("%j", async (args, sentence) => {

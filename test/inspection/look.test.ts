@@ -8,6 +8,7 @@ describe("the taps of a model", () => {
   it("are listed with their axes, those that only appear when asked for too", async () => {
     const { model } = await runOf({ ...inputs.decoder, layers: 1 });
     expect(taps(model)).toEqual([
+      { name: "decoder/embedded", axes: ["time", "width"] },
       { name: "decoder/block.0/attention/q", axes: ["head", "query", "size"] },
       { name: "decoder/block.0/attention/k", axes: ["head", "key", "size"] },
       { name: "decoder/block.0/attention/v", axes: ["head", "key", "size"] },
@@ -19,7 +20,9 @@ describe("the taps of a model", () => {
     ]);
     const rnn = await runOf(inputs["rnn with attention"]);
     expect(taps(rnn.model)).toEqual([
+      { name: "model/encoder/embedded", axes: ["time", "width"] },
       { name: "model/encoder/layer.0/output", axes: ["time", "width"] },
+      { name: "model/decoder/embedded", axes: ["time", "width"] },
       { name: "model/decoder/layer.0/output", axes: ["time", "width"] },
       { name: "model/attention/scores", axes: ["head", "query", "key"] },
       { name: "model/attention/pattern", axes: ["head", "query", "key"] },
@@ -65,6 +68,7 @@ describe("the taps of a model", () => {
     await expect(look(await runOf(inputs.decoder), "a", ["decoder/block.0/attention/patern"])).rejects.toThrow(
       'no tap is called "decoder/block.0/attention/patern"; did you mean "decoder/block.0/attention/pattern"?',
     );
-    await expect(look(await runOf({ ...inputs.tagger, layers: 0 }), "a", ["*"])).rejects.toThrow("there is nothing to tap in an encoder");
+    const { activations } = await look(await runOf({ ...inputs.tagger, layers: 0 }), "a", ["*"]);
+    expect([...activations.keys()]).toEqual(["encoder/embedded"]);
   });
 });

@@ -79,6 +79,7 @@ it.each([
   ["rollout", "layers"],
   ["alignment", "matrix"],
   ["lens", "layers"],
+  ["attribution", "parts"],
   ["next", "candidates"],
   ["geometry", "panels"],
   ["positions", "table"],

@@ -28,13 +28,13 @@ describe("attention in a terminal", () => {
       ["a", "b"],
       ["c", "d"],
     ).split("\n");
-    expect(lines.slice(0, 5)).toEqual(["   a b", "  ┌────┐", "c │██  │", "d │▒▒▓▓│", "  └────┘"]);
+    expect(lines.slice(0, 5)).toEqual(["   a b", "  ┌────┐", "c │██  │", "d │▓▓██│", "  └────┘"]);
   });
 
   it("shows the size of weights below zero in shades, and says that it does", () => {
     const lines = attentionText([[-1, 0.25]], ["a", "b"], ["c"]).split("\n");
     expect(lines[2]).toBe("c │██▒▒│");
-    expect(lines[4]).toBe("0 ░▒▓█ ±1");
+    expect(lines[4]).toBe("0 ░▒▓█ ±1.00");
   });
 
   it.each([1, 5, 17, 64, 200])("fits into the terminal with %i tokens, whatever they are", (count) => {

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { type ColourTable, colourAt, hex, inkOn } from "../../src/pictures/colour.ts";
 import { hullOf, strictlyInside } from "../../src/pictures/hull.ts";
 import { labelPlaces } from "../../src/pictures/label-places.ts";
-import { decimal, figure, percent, rounded, shortDecimal } from "../../src/pictures/number.ts";
+import { alignedPercent, decimal, decimalsFor, figure, percent, rounded } from "../../src/pictures/number.ts";
 import { middlePart, runningMean, thinned } from "../../src/pictures/points.ts";
 import { pooled } from "../../src/pictures/pool.ts";
-import { linearTicks, logTicks } from "../../src/pictures/ticks.ts";
+import { attentionScale } from "../../src/pictures/scale.ts";
+import { linearTicks, logTicks, tickFormat } from "../../src/pictures/ticks.ts";
 
 /** CIE L*, how light a colour looks. */
 function lightness(table: ColourTable, place: number): number {
@@ -41,8 +42,10 @@ describe("colours", () => {
 });
 
 it("writes numbers for people", () => {
-  expect([0, 1, 0.123456, 0.00321, 12.5].map(decimal)).toEqual(["0", "1", "0.12", "0.003", "12.5"]);
-  expect([0, -0.001, 0.456, 12.3].map(shortDecimal)).toEqual(["0", "0", "0.46", "12"]);
+  expect([0, 1, 0.123456, 12.5, -0.001].map((value) => decimal(value))).toEqual(["0.00", "1.00", "0.12", "12.50", "0.00"]);
+  expect([1, 0.1, 0.05, 0.0123, 0].map(decimalsFor)).toEqual([2, 2, 3, 3, 2]);
+  expect(decimal(0.0123, decimalsFor(0.0123))).toBe("0.012");
+  expect([0, 0.0001, 0.0432, 0.5, 1].map(alignedPercent)).toEqual(["0.0 %", "<0.1 %", "4.3 %", "50.0 %", "100.0 %"]);
   expect([0, 0.0001, 0.0432, 0.5, 1].map(percent)).toEqual(["0 %", "<0.1 %", "4.3 %", "50 %", "100 %"]);
   expect([0.25, 999, 999.9, 12_345, 3.14e23].map(figure)).toEqual(["0.25", "999", "1 k", "12.3 k", "314 Z"]);
   expect([1 / 3, -0.001, 5].map(rounded)).toEqual(["0.33", "0", "5"]);
@@ -110,4 +113,50 @@ describe("a long series of points", () => {
     expect(runningMean(straight).slice(0, 490)).toEqual(straight.slice(0, 490));
     expect(middlePart(points)).not.toContain(99);
   });
+});
+
+it("scales attention by the square root up to the highest weight that is not a causal map's first key", () => {
+  const resting = [
+    [1, 0, 0],
+    [0.9, 0.1, 0],
+    [0.6, 0.36, 0.04],
+  ];
+  const scale = attentionScale([resting]);
+  expect([scale.low, scale.high, scale.steps, scale.open]).toEqual([0, 0.36, "root", true]);
+  expect(scale.at(0.09)).toBeCloseTo(0.5, 10);
+  expect(scale.value(0.5)).toBeCloseTo(0.09, 10);
+  expect(scale.at(1)).toBe(1);
+  // A first key that takes nearly everything is no reason to show noise as if it were much.
+  expect(
+    attentionScale([
+      [
+        [1, 0],
+        [0.999, 0.001],
+      ],
+    ]).high,
+  ).toBe(0.25);
+  const all = attentionScale([
+    [
+      [0.7, 0.3],
+      [0.5, 0.5],
+    ],
+  ]);
+  expect([all.high, all.open]).toEqual([0.7, false]);
+});
+
+it("puts labels on no label, point or line that belongs to another", () => {
+  const wanted = Array.from({ length: 12 }, (_, i) => ({ x: 200 + 9 * i, y: 150 + 7 * i, width: 70, height: 13 }));
+  const places = labelPlaces(wanted, { x: 0, y: 0, width: 500, height: 400 });
+  const apart = (a: { x: number; y: number; width: number; height: number }, b: typeof a) =>
+    a.x >= b.x + b.width || b.x >= a.x + a.width || a.y >= b.y + b.height || b.y >= a.y + a.height;
+  places.forEach((place, i) => {
+    expect(place).toBeDefined();
+    for (const other of places.slice(i + 1)) expect(place && other && apart(place, other)).toBe(true);
+    for (const { x, y } of wanted) expect(place && apart(place, { x: x - 4, y: y - 4, width: 8, height: 8 })).toBe(true);
+  });
+});
+
+it("writes the numbers of an axis with the same decimals", () => {
+  expect([1, 1.5, 2].map(tickFormat([1, 1.5, 2]))).toEqual(["1.0", "1.5", "2.0"]);
+  expect([0, 500, 1000].map(tickFormat([0, 500, 1000]))).toEqual(["0", "500", "1 k"]);
 });

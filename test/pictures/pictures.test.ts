@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { attentionGrid } from "../../src/pictures/attention-grid.ts";
 import { alignment, attentionMap } from "../../src/pictures/attention-map.ts";
+import { attributionPicture } from "../../src/pictures/attribution.ts";
 import { comparison } from "../../src/pictures/comparison.ts";
 import { headStatistics } from "../../src/pictures/head-statistics.ts";
 import { layerNormGeometry } from "../../src/pictures/layer-norm-geometry.ts";
+import { lensTable } from "../../src/pictures/lens-table.ts";
 import { lossCurves } from "../../src/pictures/loss-curves.ts";
 import { nextTokens } from "../../src/pictures/next-tokens.ts";
 import { positionTable } from "../../src/pictures/position-table.ts";
 import { roofline } from "../../src/pictures/roofline.ts";
+import { tagStrip } from "../../src/pictures/tag-strip.ts";
 import { expectPicture } from "./checked-in.ts";
 import { geometryPanels, look, losses, nasty, pattern, rooflinePoints, sentence, sinusoidal, statistics, tokens } from "./samples.ts";
 import { everyElement, parseXml } from "./xml.ts";
@@ -61,8 +64,38 @@ const pictures: Readonly<Record<string, () => string>> = {
         { name: "attention", values: [0.1, 0.1, 0.09, 0.08, 0.08, 0.07] },
       ],
     }),
+  "comparison-hidden.svg": () =>
+    comparison({
+      title: "Two models that do the same",
+      columns: ["1", "2", "3"],
+      series: ["one", "the other", "better than both"].map((name, i) => ({ name, values: i < 2 ? [0.4, 0.3, 0.25] : [0.2, 0.24, 0.24] })),
+    }),
+  "attribution.svg": () =>
+    attributionPicture({
+      answer: { of: "label", label: "good", probability: 0.83 },
+      parts: [
+        { of: "text", tokens: sentence, gradient: [0.1, -0.4, 1.2, 0, 0.02], leaveOneOut: [0.01, -0.05, 0.3, 0.001, 0] },
+        { of: "target", tokens: nasty, gradient: nasty.map((_, i) => i / 10 - 0.3), leaveOneOut: nasty.map((_, i) => 0.1 - i / 20) },
+      ],
+    }),
+  "lens-table.svg": () =>
+    lensTable({
+      layers: [0, 1, 2].map((layer) => ({
+        layer,
+        positions: sentence.map((token, i) => ({
+          token,
+          top: [
+            { token: nasty[(layer + i) % nasty.length], probability: (layer + 1) / (4 + i) },
+            { token: "b", probability: 0.1 },
+          ],
+        })),
+      })),
+    }),
+  "tag-strip.svg": () =>
+    tagStrip({ tokens: tokens(17), tags: tokens(17).map((_, i) => `tag${i % 3}`), probabilities: tokens(17).map((_, i) => 1 - i / 20) }),
   "layer-norm-geometry.svg": () => layerNormGeometry(geometryPanels()),
   "head-statistics.svg": () => headStatistics(statistics(4, 4)),
+  "head-statistics-12.svg": () => headStatistics(statistics(12, 12)),
   "next-tokens.svg": () =>
     nextTokens({
       prompt: "Call me",

@@ -25,3 +25,16 @@ it("draws a picture with two pixels for each unit, on white paper, with its colo
   const dark = Array.from({ length: 200 }, (_, i) => at(32 + i, 44)).filter(([red]) => red < 128);
   expect(dark.length).toBeGreaterThan(10);
 });
+
+it("names the characters that no font has, once each, and nothing else", async () => {
+  const tokens = ["a", "é", "שלום", "漢字", "漢"];
+  const warnings: string[] = [];
+  await pngOf(attentionMap({ tokens, targetTokens: tokens, pattern: pattern(5, 5, 1) }), (sentence) => warnings.push(sentence));
+  await pngOf(attentionMap({ tokens: sentence, targetTokens: sentence, pattern: pattern(5, 5, 1) }), (words) => warnings.push(words));
+  const { GlobalFonts } = await import("@napi-rs/canvas");
+  const hasChinese = GlobalFonts.families.some(({ family }) => /CJK|Hei|Song|Ming|Gothic|WenQuanYi|PingFang/i.test(family));
+  if (!hasChinese)
+    expect(warnings).toEqual([
+      "no font here has 漢 字, so they are boxes in the PNG; write .svg or .html, or install a font that has them",
+    ]);
+});
