@@ -56,7 +56,7 @@ export interface PredictFileResult {
   readonly cut: number;
 }
 
-const secondsBetweenSaves = 1;
+const secondsBetweenSaves = 0.5;
 
 /** Reads rows, and writes them with the answers beside them. Killed at any moment, the same call goes on where it was. */
 export async function predictFile(run: Trained, from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
