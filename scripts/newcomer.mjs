@@ -48,19 +48,19 @@ for (const name of ["hono", "@hono/node-server"])
 expect(/^\d+\.\d+\.\d+\n$/.test(qkv("--version")), "a version");
 
 // 2. Tickets.
-const words = {
-  delivery: ["the parcel is late", "my parcel never came", "the driver lost my parcel", "where is the parcel, please?"],
-  payment: ["my card was charged twice", 'the invoice says "paid"', "please refund my card", "the invoice is wrong"],
-  account: ["I cannot log in", "my password is lost", "please change my password", "delete my login, please"],
-};
-const people = ["Ann", "Bob", "Cleo", "Dan", "Eva", "Fred", "Gil", "Hana"];
+const things = { delivery: ["parcel", "driver"], payment: ["card", "invoice"], account: ["password", "login"] };
+const phrases = ["the * is wrong", "my * is lost", "please check my *", 'it says "*", why?', "help with the *"];
+const people = ["Ann", "Bob", "Cleo", "Dan"];
 const quoted = (text) => `"${text.replaceAll('"', '""')}"`;
 const csv = (header, rows) => [header, ...rows].map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
-const tickets = (topics, from = people) =>
-  Object.entries(topics).flatMap(([topic, texts]) => texts.flatMap((text) => from.map((who) => [`Hello,\n${text}. ${who}`, topic])));
+/** About every thing, every phrase, of everybody: the thing tells the topic. */
+const tickets = (topics, said = phrases, from = people) =>
+  Object.entries(topics).flatMap(([topic, names]) =>
+    names.flatMap((name) => said.flatMap((phrase) => from.map((who) => [`Hello,\n${phrase.replace("*", name)}. ${who}`, topic]))),
+  );
 const numbered = (rows) => rows.map((row, i) => [`T-${i + 1}`, ...row]);
-write("tickets.csv", csv(["Id", "Body", "Topic"], numbered(tickets(words))));
-console.log(`\ntickets.csv has ${tickets(words).length} tickets of ${Object.keys(words).length} topics`);
+write("tickets.csv", csv(["Id", "Body", "Topic"], numbered(tickets(things))));
+console.log(`\ntickets.csv has ${tickets(things).length} tickets of ${Object.keys(things).length} topics`);
 
 // 3. Train, and see how good it is.
 const small = ["--layers", "1", "--heads", "2", "--width", "32", "--batch", "16", "--lr", "0.01", "--seed", "1", "--quiet", "--json"];
@@ -73,10 +73,7 @@ expect(report.accuracy > 0.7 && report.confusion.length === 3, `a good accuracy,
 console.log(`accuracy ${report.accuracy.toFixed(2)} and f1 ${report.f1.toFixed(2)} on ${report.examples} tickets that were held out`);
 
 // 4. Label a file.
-const inbox = tickets({ delivery: ["my parcel is lost"], payment: ["the card was charged"], account: ["the password is wrong"] }, [
-  "Ivy",
-  "Joe",
-]);
+const inbox = tickets(things, ["please help, my * is lost"], ["Ivy"]);
 write(
   "inbox.csv",
   csv(
@@ -95,13 +92,13 @@ expect(right >= inbox.length - 1, `most labels right, not ${right} of ${inbox.le
 // 5. More tickets, with a topic that is new: go on from what was learned.
 const goesOn = qkv("train", "--help").includes("--from <");
 if (goesOn) {
-  const more = { ...words, returns: ["I want to send it back", "how do I send this back?", "it is too small, I send it back"] };
-  write("more.csv", csv(["Id", "Body", "Topic"], numbered(tickets(more, people.slice(0, 5)))));
+  const more = tickets({ ...things, returns: ["exchange", "refund"] }, phrases, people.slice(2));
+  write("more.csv", csv(["Id", "Body", "Topic"], numbered(more)));
   const again = json(
     qkv("train", "more.csv", ...columns, "--from", "runs/tickets", "--steps", "60", ...small.slice(6), "--out", "runs/more"),
   );
   expect(again.run === "runs/more" && again.validLoss < 1, `a small validation loss, not ${again.validLoss}`);
-  const { results } = json(qkv("classify", "runs/more", "Hello, I want to send it back. Kim", "--json"));
+  const { results } = json(qkv("classify", "runs/more", "Hello, please check my refund. Kim", "--json"));
   expect(results[0].label === "returns", `the new topic, not ${results[0].label}`);
   console.log(`"${results[0].text}" is ${results[0].label} (${results[0].probabilities.returns.toFixed(2)})`);
 }
@@ -120,7 +117,7 @@ app.post("/label", async (c) => {
   return c.json(await run.classify(texts));
 });
 
-const body = JSON.stringify({ texts: ["my parcel is late", "my password is lost"] });
+const body = JSON.stringify({ texts: ["my parcel is lost", "my password is lost"] });
 const labels = async (response) => (await response.json()).map(({ label }) => label);
 const direct = await labels(await app.request("/label", { method: "POST", body }));
 const server = serve({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, async ({ port }) => {
@@ -137,9 +134,9 @@ for (const labels of [served.direct, served.fetched])
   expect(labels.join() === "delivery,account", `delivery and account, not ${labels.join(" and ")}`);
 
 // 7. Look inside.
-qkv("look", "runs/tickets", "my parcel is late", "--out", "look.svg");
+qkv("look", "runs/tickets", "my parcel is lost", "--out", "look.svg");
 expect(read("look.svg").startsWith("<svg") && read("look.svg").includes("parcel"), "a picture with the words in it");
-qkv("look", "runs/tickets", "my parcel is late", "--out", "look.html");
+qkv("look", "runs/tickets", "my parcel is lost", "--out", "look.html");
 expect(existsSync(join(folder, "look.html")), "a page");
 
 rmSync(folder, { recursive: true });

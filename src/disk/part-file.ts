@@ -1,5 +1,5 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import { RunError } from "../base/errors.ts";
 import { diskError, makeFolders, syncFolder, systemCode, writeDurably } from "./files.ts";
@@ -16,6 +16,8 @@ const stateSchema = z.object({
   /** SHA-256 of the rows that have been read. */
   read: z.string(),
   counts: z.record(z.string(), z.int().nonnegative()),
+  /** The number of the process that saved it. */
+  process: z.int(),
 });
 
 export type PartState = Omit<z.output<typeof stateSchema>, "version">;
@@ -43,6 +45,11 @@ function parsed(file: string): unknown {
   }
 }
 
+/** Parts that this process is writing. */
+const open = new Set<string>();
+
+export const isWriting = (file: string): boolean => open.has(resolve(file));
+
 export class PartFile {
   readonly #file: string;
   readonly #handle: number;
@@ -58,6 +65,7 @@ export class PartFile {
       if (bytes === 0) rmSync(part.state, { force: true });
       this.#handle = openSync(part.rows, bytes === 0 ? "w" : "r+");
       ftruncateSync(this.#handle, bytes);
+      open.add(resolve(file));
     } catch (error) {
       throw diskError(error, part.rows, "write");
     }
@@ -78,13 +86,13 @@ export class PartFile {
   }
 
   /** From here on it can go on after anything. */
-  save(state: Omit<PartState, "bytes">): void {
+  save(state: Omit<PartState, "bytes" | "process">): void {
     try {
       fsyncSync(this.#handle);
     } catch (error) {
       throw diskError(error, partOf(this.#file).rows, "write");
     }
-    writeDurably(partOf(this.#file).state, `${JSON.stringify({ version: 1, ...state, bytes: this.#bytes })}\n`);
+    writeDurably(partOf(this.#file).state, `${JSON.stringify({ version: 1, ...state, bytes: this.#bytes, process: process.pid })}\n`);
   }
 
   /** It is whole, and gets its name. */
@@ -101,6 +109,7 @@ export class PartFile {
   }
 
   close(): void {
+    open.delete(resolve(this.#file));
     try {
       closeSync(this.#handle);
     } catch (error) {

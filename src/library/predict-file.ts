@@ -3,9 +3,9 @@ import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { ConfigError, DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import { PartFile, type PartState, readPart } from "../disk/part-file.ts";
+import { isWriting, PartFile, type PartState, readPart } from "../disk/part-file.ts";
 import { hashFiles, unreadable } from "../disk/text-files.ts";
-import { noWeights, paths, sha256 } from "../runs/folder.ts";
+import { isAlive, noWeights, paths, sha256 } from "../runs/folder.ts";
 import { quoted } from "../text/quote.ts";
 import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";
@@ -75,6 +75,7 @@ export async function predictFile(run: Trained, from: string, to: string, option
   const added = answering.added.map((name) => prefix + name);
   await refusePlaces(from, to, overwrite);
   const before = readPart(to);
+  refuseBusy(before, to);
   const names = column === undefined ? usualNames(run, answering) : [column];
   const survey = await surveyed(from, input, { names, output, digestOf: before?.rows });
   refuseTwin(added, survey, from);
@@ -94,7 +95,12 @@ export async function predictFile(run: Trained, from: string, to: string, option
     [saved, savedAt] = [done, performance.now()];
   };
   try {
-    if (!state) part.append(writer.header);
+    if (state)
+      part.save(state); // others see whose it is now
+    else {
+      part.append(writer.header);
+      save();
+    }
     for await (const group of groups(rowsOf(from, input), answering.rows)) {
       if (done >= begun && signal?.aborted) {
         if (done > saved) save();
@@ -207,6 +213,19 @@ async function refusePlaces(from: string, to: string, overwrite = false): Promis
         code: "run.exists",
       },
     );
+}
+
+/** Two that write into one file would tear it apart. */
+function refuseBusy(before: PartState | undefined, to: string): void {
+  const other = before !== undefined && before.process !== process.pid && isAlive(before.process);
+  if (!other && !isWriting(to)) return;
+  const who = other ? `process ${before.process}` : "this process";
+  throw new RunError(
+    `${who} is writing ${to}.part at this moment; wait for it or stop it${other ? ` (if there is none, remove ${to}.part.json)` : ""}`,
+    {
+      code: "run.busy",
+    },
+  );
 }
 
 function refuseTwin(added: readonly string[], { columns }: Survey, file: string): void {
