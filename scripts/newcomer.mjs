@@ -101,7 +101,7 @@ if (goesOn) {
   const { results } = json(qkv("classify", "runs/more", "Hello, please check my refund. Kim", "--json"));
   expect(results[0].label === "returns", `the new topic, not ${results[0].label}`);
   console.log(`"${results[0].text}" is ${results[0].label} (${results[0].probabilities.returns.toFixed(2)})`);
-}
+} else console.log("(train has no --from here, so this step is left out)");
 
 // 6. A server: the model is opened once, and answers.
 write(
