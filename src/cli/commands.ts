@@ -25,12 +25,12 @@ const commands = {
     summary: "how good a trained model is: on data of your own, or on the part of its data that was held out",
   },
   generate: {
-    arguments: { ...run, "[prompt]": "what to go on with; without one, a text from its beginning" },
+    arguments: { ...run, "[prompt]": "what to go on with; without one, the lines of standard input, or a text from its beginning" },
     summary: "goes on with a text, or answers a source",
   },
   classify: {
     arguments: { ...run, "[text...]": "texts; without any, the lines of standard input" },
-    summary: "the label of each text, and how sure the model is",
+    summary: "the label of each text, or of each row of a file, and how sure the model is",
   },
   tag: {
     arguments: { ...run, "[text...]": "texts; without any, the lines of standard input" },

@@ -2,25 +2,27 @@ import type { Command } from "commander";
 import { ConfigError, NonFiniteError, QkvError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
 import { ownData } from "../data/held-out.ts";
+import { chunks } from "../evaluation/predict.ts";
 import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
-import { type Sample, type WriteOptions, write, writeBest } from "../generation/writer.ts";
+import { type Sample, type WriteOptions, write, writeBest, writeSamples } from "../generation/writer.ts";
 import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
 import type { Precision } from "../runtime/device.ts";
 import { unrounded } from "../trained/baked.ts";
 import { bareCommand } from "./commands.ts";
+import { answerFile, asksForFile, type FileFlags, fileFlags, refusePaths } from "./files.ts";
 import { told } from "./flag-words.ts";
 import { addFlags, typedFlags } from "./flags.ts";
+import { inputLines } from "./texts.ts";
 import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags } from "./writing-flags.ts";
 
-interface Options extends WriteOptions {
+interface Options extends WriteOptions, FileFlags {
   readonly beams?: number;
   readonly lengthPenalty?: number;
   readonly ids?: boolean;
   readonly logProbabilities?: boolean;
   readonly weights?: Precision;
   readonly threads?: number;
-  readonly json?: boolean;
 }
 
 export const generate = addFlags(
@@ -28,24 +30,119 @@ export const generate = addFlags(
     .option("--strict", "refuse a prompt that is longer than the context")
     .option("--ids", "the prompt is a list of token ids, such as 5,17,3")
     .option("--log-probabilities", "with --json: every token with its log-probability"),
+  fileFlags,
   amountFlags,
   samplingFlags,
   beamFlags,
   engineFlags,
-).action(async (folder: string, prompt: string, given: Options, command: Command) => {
+).action(async (folder: string, prompt: string | undefined, given: Options, command: Command) => {
   const options = withBeams(given, command);
   const run = open(folder, { threads: options.threads, precision: options.weights });
-  const begin = options.ids ? idList(prompt) : prompt;
+  const arguments_ = prompt === undefined ? [] : [prompt];
+  if (asksForFile(arguments_, options, command)) return writeFile(run, options);
+  refusePaths(arguments_, options);
+  const { first, others, line } = await givenPrompts(prompt, run, process.stdin);
   for (const sentence of unrounded(run)) console.error(`warning: ${sentence}`);
+  if (others) return writeLines(run, first, others, options);
+  const begin = options.ids ? idList(first) : first;
   const shown = !options.json;
-  const before = options.ids || readsSource(run.model) ? "" : prompt;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;
-  const samples = await written(run, begin, options, show, before);
+  const samples = await written(run, begin, options, show, shownBefore(first, run, options));
   const rounding = await roundingOr(run, options);
-  if (!shown) console.log(JSON.stringify(answer(prompt, samples, rounding, options)));
+  const result = answer(first, samples, options);
+  // A line of standard input is one of any number, too.
+  if (!shown) console.log(JSON.stringify({ ...result, ...(line && { results: [result] }), ...(rounding && { rounding }) }));
 });
 
-generate.registeredArguments[1].default("");
+/** What stands before what is written: the prompt that goes on, and nothing where it is answered. */
+const shownBefore = (prompt: string, { model }: Trained, { ids }: Options): string => (ids || readsSource(model) ? "" : prompt);
+
+interface GivenPrompts {
+  readonly first: string;
+  readonly others?: AsyncIterable<string>;
+  /** Whether they are lines of standard input. */
+  readonly line?: boolean;
+}
+
+/** The one prompt, or the first of several lines of standard input, and the others. Without any, the empty prompt. */
+async function givenPrompts(prompt: string | undefined, { model }: Trained, input: NodeJS.ReadStream): Promise<GivenPrompts> {
+  if (prompt !== undefined || input.isTTY) return { first: prompt ?? "" };
+  const lines = inputLines(input);
+  const [first, second] = [await lines.next(), await lines.next()];
+  if (first.done) return { first: "" };
+  async function* others(): AsyncGenerator<string> {
+    if (second.done) return;
+    yield second.value;
+    yield* lines;
+  }
+  const alone = second.done && !(readsSource(model) && first.value.trim() === ""); // which has an empty answer, not a text of its own
+  return { first: first.value, line: true, ...(!alone && { others: others() }) };
+}
+
+/** Lines that are written for together. */
+const linesAtOnce = 64;
+
+/** Every line is a prompt: what is written for it comes in its order, with an empty row between two. */
+async function writeLines(run: Trained, first: string, others: AsyncIterable<string>, options: Options): Promise<void> {
+  async function* all(): AsyncGenerator<string> {
+    yield first;
+    yield* others;
+  }
+  const results: string[] = [];
+  let any = false;
+  for await (const lines of chunks(all(), linesAtOnce)) {
+    const samples = await samplesFor(run, lines, options);
+    for (const [i, line] of lines.entries()) {
+      if (options.json) results.push(JSON.stringify(answer(line, samples[i], options)));
+      else {
+        if (any) process.stdout.write("\n");
+        showAll(samples[i], shownBefore(line, run, options), (text) => process.stdout.write(text));
+        if (samples[i].length === 0) process.stdout.write("\n");
+      }
+      any = true;
+    }
+    if (!process.stdout.writable) return; // whoever read it has gone (`| head`)
+  }
+  const rounding = await roundingOr(run, options);
+  if (options.json)
+    process.stdout.write(`{"results":[${results.join(",")}]${rounding ? `,"rounding":${JSON.stringify(rounding)}` : ""}}\n`);
+}
+
+/** Samples of every line; none of a line with nothing in it, where nothing can come of that. */
+async function samplesFor(run: Trained, lines: readonly string[], options: Options): Promise<readonly (readonly Sample[])[]> {
+  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const { tokens, samples, stop, strict } = asked;
+  const source = readsSource(run.model);
+  const nothing = (line: string) =>
+    ids ? source && line.trim() === "" : run.tokenizer.encode(line).length === 0 && (source || line !== "");
+  const places = lines.flatMap((line, i) => (nothing(line) ? [] : [i]));
+  const begun = places.map((i) => (ids ? idList(lines[i]) : lines[i]));
+  const found =
+    beams > 1
+      ? await writeBest(run, begun, { beams, lengthPenalty, tokens, samples, stop, strict, warn })
+      : await writeSamples(run, begun, { ...asked, warn });
+  const all: (readonly Sample[])[] = lines.map(() => []);
+  for (const [n, i] of places.entries()) all[i] = found[n];
+  return all;
+}
+
+/** A file gets one text a row. */
+function writeFile(run: Trained, options: Options): Promise<void> {
+  const { samples = 1, ids, logProbabilities } = options;
+  const [wrong] = [...(samples > 1 ? ["--samples"] : []), ...(ids ? ["--ids"] : []), ...(logProbabilities ? ["--log-probabilities"] : [])];
+  if (wrong) throw new ConfigError(`${wrong} is for prompts on the command line; with --in every row gets one text`);
+  const { beams, lengthPenalty, tokens, temperature, topK, topP, minP, repetitionPenalty, bias, seed, stop, strict } = options;
+  const asked = { beams, lengthPenalty, tokens, temperature, topK, topP, minP, repetitionPenalty, bias, seed, stop, strict };
+  return answerFile(run, "generate", options, asked);
+}
+
+const warn = (sentence: string) => console.error(`warning: ${sentence}`);
+
+/** What the writer is to know nothing of. */
+function withoutFiles(options: Options): Omit<Options, keyof Omit<FileFlags, "json">> {
+  const { in: _, out, column, prefix, overwrite, text, ...rest } = options;
+  return rest;
+}
 
 /** Writes as it comes where there is one text; several come one after the other, when all are there. */
 async function written(
@@ -55,9 +152,8 @@ async function written(
   show: ((text: string) => void) | undefined,
   before: string,
 ): Promise<readonly Sample[]> {
-  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = options;
+  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
-  const warn = (sentence: string) => console.error(`warning: ${sentence}`);
   if (beams > 1) {
     const [found] = await writeBest(run, [begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });
     if (show) showAll(found, before, show);
@@ -83,7 +179,7 @@ function showAll(samples: readonly Sample[], before: string, show: (text: string
   for (const [i, { text }] of samples.entries()) show(`${samples.length > 1 ? `${i > 0 ? "\n" : ""}[${i + 1}]\n` : ""}${before}${text}\n`);
 }
 
-function answer(prompt: string, samples: readonly Sample[], rounding: Rounding | undefined, { logProbabilities }: Options) {
+function answer(prompt: string, samples: readonly Sample[], { logProbabilities }: Options) {
   return {
     prompt,
     samples: samples.map(({ text, tokens, logProbability, finish }) => ({
@@ -93,7 +189,6 @@ function answer(prompt: string, samples: readonly Sample[], rounding: Rounding |
       finish,
       ...(logProbabilities && { logProbabilities: tokens.map(({ piece, ...token }) => ({ token: piece, ...token })) }),
     })),
-    ...(rounding && { rounding }),
   };
 }
 
@@ -118,7 +213,6 @@ async function roundingOr(run: Trained, { weights = "f32" }: Options): Promise<R
     return undefined;
   }
   try {
-    const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     const held = await ownData(run.run, cacheFolder(), warn);
     const found = await roundingOf(run, held.data).finally(held.close);
     const change = (100 * (found.rounded / found.f32 - 1)).toFixed(2).replace("-0.00", "0.00");

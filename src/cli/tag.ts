@@ -1,7 +1,11 @@
 import { type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { predictionCommand } from "./predictions.ts";
 
-export const tag = predictionCommand("tag", tagTexts, (tagging) => rows(tagging, process.stdout.columns ?? 100));
+export const tag = predictionCommand("tag", {
+  predict: tagTexts,
+  empty: (text) => ({ text, tokens: [], tags: [] }),
+  shown: (tagging) => rows(tagging, process.stdout.columns ?? 100),
+});
 
 /** Tokens with their tags below them, in as many pairs of rows as the width asks for, and an empty row at the end. */
 export function rows({ tokens, tags }: Tagging, width: number): string {

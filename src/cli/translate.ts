@@ -1,29 +1,36 @@
+import type { Command } from "commander";
 import { translateTexts } from "../evaluation/translate.ts";
 import { open } from "../library/trained.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
+import { answerFile, asksForFile, type FileFlags, fileFlags } from "./files.ts";
 import { addFlags } from "./flags.ts";
-import { printEach, printJson } from "./predictions.ts";
+import { answersTo, printEach, printJson } from "./predictions.ts";
 import { givenTexts } from "./texts.ts";
 import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
-interface Options {
+interface Options extends FileFlags {
   readonly beams?: number;
   readonly lengthPenalty?: number;
   readonly weights?: Precision;
   readonly threads?: number;
-  readonly json?: boolean;
 }
 
-export const translate = addFlags(bareCommand("translate"), beamFlags, engineFlags);
+export const translate = addFlags(bareCommand("translate"), fileFlags, beamFlags, engineFlags);
 
-translate.action(async (folder: string, given: string[], { beams, lengthPenalty, weights: precision, threads, json }: Options) => {
+translate.action(async (folder: string, given: string[], options: Options, command: Command) => {
+  const { beams, lengthPenalty, weights: precision, threads, json } = options;
   const run = open(folder, { threads, precision });
   run.require("translate");
   refuseLonePenalty({ beams, lengthPenalty });
-  const { unit, texts } = givenTexts(given, process.stdin);
-  const warn = (sentence: string) => console.error(`warning: ${sentence}`);
-  const translations = translateTexts(run, texts, { unit, warn, beams, lengthPenalty });
-  if (json) await printJson(translations);
-  else await printEach(translations, ({ target }) => target);
+  if (asksForFile(given, options, command)) return answerFile(run, "translate", options, { beams, lengthPenalty });
+  const from = givenTexts(given, process.stdin, options);
+  const { all } = answersTo(
+    from,
+    run,
+    (texts, asked) => translateTexts(run, texts, { ...asked, beams, lengthPenalty }),
+    (source) => ({ source, target: "", logProbability: null }),
+  );
+  if (json) await printJson(all);
+  else await printEach(all, ({ target }) => target);
 });

@@ -14,6 +14,7 @@ import { type OpenRun, openRun, trainedParts } from "../runs/folder.ts";
 import type { Device, Precision } from "../runtime/device.ts";
 import type { Columns } from "../text/examples.ts";
 import { TrainedModel } from "../trained/trained.ts";
+import { type PredictFileOptions, type PredictFileResult, predictFile } from "./predict-file.ts";
 
 export interface OpenOptions {
   /** What computes; this process if left out. */
@@ -64,6 +65,11 @@ export class Trained extends TrainedModel {
 
   tag(texts: readonly string[], options: PredictOptions = {}): Promise<Tagging[]> {
     return collected(tagTexts(this, texts, options));
+  }
+
+  /** Answers every row of a .csv, .tsv or .jsonl, and writes the rows with their answers to another; stopped, the same call goes on where it was. */
+  predictFile(from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
+    return predictFile(this, from, to, options);
   }
 
   /** The measures of its task: on files, or on the part of its data that was held out. */

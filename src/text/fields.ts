@@ -25,9 +25,19 @@ export function tagList(value: unknown, field: Field): string[] {
   return value.map((tag, i) => asText(tag, "tags", `tag ${i + 1} of the column ${quoted(column)}`, { file, line }));
 }
 
+/** The same of a row that is to be answered, where nothing at all may stand too. */
+export function textOrNothing(value: unknown, column: string, place: Place): string {
+  return value === null ? "" : readable(value, `the column ${quoted(column)}`, place);
+}
+
 function asText(value: unknown, need: string, what: string, place: Place): string {
-  const text = typeof value === "string" ? value : written(value, what, place);
+  const text = readable(value, what, place);
   if (text.trim() === "") throw new DataError(`${what} is empty; every example needs ${need} (remove the line or fill it in)`, place);
+  return text;
+}
+
+function readable(value: unknown, what: string, place: Place): string {
+  const text = typeof value === "string" ? value : written(value, what, place);
   if (text.includes("\0")) throw new DataError(`${what} holds a NUL character, which no text has; remove it`, place);
   if (/\p{Surrogate}/u.test(text))
     throw new DataError(`${what} holds half a surrogate pair (\\ud800 to \\udfff), which is no character; remove it`, place);

@@ -11,12 +11,13 @@ export function jsonTable(text: string, file: string): Table {
   return { columns: [], headerLine: 1, rows: again };
 }
 
-function* rows(text: string, file: string): Generator<Row> {
-  for (const { line, content } of lines(text)) {
+/** The rows of a stretch that begins with line `first`, each with the line itself. */
+export function* rows(text: string, file: string, first = 1): Generator<Row & { readonly content: string }> {
+  for (const { line, content } of lines(text, first)) {
     const value = parseLine(content, { file, line });
     if (typeof value !== "object" || value === null || Array.isArray(value))
       throw new DataError(`found ${kindOf(value)}; ${wanted}`, { file, line });
-    yield { line, fields: new Map(Object.entries(value)) };
+    yield { line, fields: new Map(Object.entries(value)), content };
   }
 }
 

@@ -17,9 +17,15 @@ export function named(columns: readonly string[], values: readonly string[]): Ma
   return new Map(columns.map((name, i) => [name, values[i]]));
 }
 
+/** What a header may be. */
+export interface HeaderOptions {
+  /** One column alone will do: there is nothing to learn from it, but something to answer. */
+  readonly single?: boolean;
+}
+
 /** Lines with their numbers, without those that are blank. */
-export function* lines(text: string): Generator<{ line: number; content: string }> {
-  let line = 1;
+export function* lines(text: string, first = 1): Generator<{ line: number; content: string }> {
+  let line = first;
   for (let start = 0; start < text.length; line++) {
     const end = text.indexOf("\n", start);
     const content = text.slice(start, end < 0 ? text.length : end);

@@ -139,15 +139,8 @@ describe("a refusal", () => {
     expectRefusal(await place.qkv(...args), code, sentence);
   });
 
-  it("of an empty line or a damaged one names it", async () => {
-    expectRefusal(await place.fed("fine\n\nfine\n", "classify", "moods", "--json"), 1, /line 2: there is nothing in it/);
+  it("of a damaged line names it", async () => {
     expectRefusal(await place.fed(Uint8Array.of(0x61, 0x0a, 0xff), "tag", "words"), 1, /standard input, line 2, byte 2: invalid UTF-8/);
-  });
-
-  it("of an empty line comes after the answers to those before it", async () => {
-    const { code, stdout, stderr } = await place.fed("fine\nfine\n\nfine\n", "classify", "moods");
-    expect([code, stdout.trimEnd().split("\n").length]).toEqual([1, 2]);
-    expect(stderr).toMatch(/line 3: there is nothing in it/);
   });
 
   it("of a terminal without a text says what to give", () => {
