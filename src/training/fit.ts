@@ -80,7 +80,8 @@ export async function* fit(
 ): AsyncGenerator<Report, Progress> {
   const { steps, learningRate, chance, device, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
   let progress = options.progress ?? noProgress;
-  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"], device, symbols, sessions: 16 });
+  const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
+  const step = compile(loss, { gradientOf: "loss", gradientsFor, outputs: ["loss"], device, symbols, sessions: 16 });
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       const begin = clock();
