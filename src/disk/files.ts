@@ -39,11 +39,13 @@ export function writeDurably(file: string, content: readonly Uint8Array[] | stri
 export function makeFolders(folder: string): string[] {
   const missing: string[] = [];
   for (let at = resolve(folder); !existsSync(at); at = dirname(at)) missing.unshift(at);
-  for (const name of missing) {
+  for (const [i, name] of missing.entries()) {
     try {
       mkdirSync(name);
     } catch (error) {
-      if (systemCode(error) !== "EEXIST") throw error; // somebody else was faster
+      if (systemCode(error) === "EEXIST") continue; // somebody else was faster
+      removeEmpty(missing.slice(0, i).reverse());
+      throw error;
     }
   }
   if (!statSync(folder).isDirectory()) mkdirSync(folder); // a file stands there, and the system says so

@@ -53,7 +53,7 @@ export interface TrainOptions {
 
 export interface TrainResult {
   readonly steps: number;
-  /** The mean of the last training losses. */
+  /** The mean of the last training losses, without label smoothing. */
   readonly loss: number | null;
   /** Of the weights in model.safetensors. */
   readonly validLoss: number | null;
@@ -147,6 +147,7 @@ export async function* drive(
       steps,
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
+      ...(training.labelSmoothing > 0 && { report: "plain" }), // as validation measures it
       chance: chance(seed),
       device,
       symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",
@@ -236,8 +237,8 @@ function explained(error: unknown, folder: string, log: Log | undefined, checkpo
 function logLine(report: StepReport | ValidationReport): Record<string, unknown> {
   switch (report.kind) {
     case "step": {
-      const { step, loss, lr, norm, tokens, seconds } = report;
-      return { step, loss, lr, norm, tokens, tokensPerSecond: tokens / seconds, seconds };
+      const { step, loss, objective, lr, norm, tokens, seconds } = report;
+      return { step, loss, ...(objective !== undefined && { objective }), lr, norm, tokens, tokensPerSecond: tokens / seconds, seconds };
     }
     case "validation":
       return { step: report.step, validLoss: report.loss, improved: report.improved, seconds: report.seconds };

@@ -23,25 +23,33 @@ export async function* trainRun(
   if (settings.from && out !== undefined) refuseItself(settings.from, out);
   const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options.cache);
   const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
-  const folder = out ?? usualFolder(config.data.source, config.task);
-  if (settings.from) refuseItself(settings.from, folder);
-  const taken = takeFolder(folder);
-  const place = (progress: Progress) => {
-    clearRun(folder, overwrite);
-    taken.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, start, progress)));
-  };
+  let taken: Taken | undefined;
   try {
+    const folder = out ?? usualFolder(config.data.source, config.task);
+    if (settings.from) refuseItself(settings.from, folder);
+    const own = takeFolder(folder);
+    taken = own;
     refuseTaken(folder, overwrite);
     for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
+    const place = (progress: Progress) => {
+      clearRun(folder, overwrite);
+      own.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, start, progress)));
+    };
     return yield* drive({ folder, config, tokenizer }, material, options, { start, place });
   } finally {
     material.close();
-    taken.release();
+    taken?.release();
   }
 }
 
+interface Taken {
+  /** Makes it a run by writing it down. */
+  keep(write: () => void): void;
+  release(): void;
+}
+
 /** A folder that is this process's, to train in. What was made for a run that did not begin goes again. */
-function takeFolder(folder: string): { keep(write: () => void): void; release(): void } {
+function takeFolder(folder: string): Taken {
   const made = makeFolder(folder);
   let kept = false;
   try {
