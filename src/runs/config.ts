@@ -42,7 +42,7 @@ const trainingSchema = z.strictObject({
   /** Validations without an improvement before training stops; 0 for any number. */
   patience: whole(0, most),
   /** Scopes of parameters that are not trained. */
-  freeze: z.array(z.string().min(1)).min(1).optional(),
+  freeze: z.array(z.string().min(1)).optional(),
 });
 
 /** The run whose weights were the start. */

@@ -67,7 +67,7 @@ const byTask: Readonly<Record<Task, Settled>> = {
 };
 
 /** Of the highest rate of the run that is gone on from: see docs/training.md. */
-const continuedRate = 0.3;
+const continuedRate = 0.5;
 
 /** What a run that goes on from another takes over from it: what it learns by, not how long. */
 export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig): Partial<TrainingConfig> {

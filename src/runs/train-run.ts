@@ -48,32 +48,35 @@ interface Taken {
   release(): void;
 }
 
-/** A folder that is this process's, to train in. What was made for a run that did not begin goes again. */
+/** A folder that is this process's, to train in. What was made for a run that did not begin goes again, also when the process is ended. */
 function takeFolder(folder: string): Taken {
   const made = makeFolder(folder);
+  let unlock = () => {};
   let kept = false;
+  const release = () => {
+    process.off("exit", release);
+    unlock();
+    if (!kept) removeEmpty(made);
+  };
+  process.once("exit", release);
   try {
-    const unlock = lockRun(folder);
-    return {
-      keep(write) {
-        try {
-          write();
-          kept = true;
-        } catch (error) {
-          removeQuietly(paths(folder).checkpoints); // a run that could not be written down is none
-          for (const file of [paths(folder).tokenizer, paths(folder).model]) removeQuietly(file);
-          throw error;
-        }
-      },
-      release() {
-        unlock();
-        if (!kept) removeEmpty(made);
-      },
-    };
+    unlock = lockRun(folder);
   } catch (error) {
-    removeEmpty(made);
+    release();
     throw error;
   }
+  return {
+    keep(write) {
+      try {
+        write();
+        kept = true;
+      } catch (error) {
+        for (const path of [paths(folder).checkpoints, paths(folder).tokenizer, paths(folder).model]) removeQuietly(path); // half a run is none
+        throw error;
+      }
+    },
+    release,
+  };
 }
 
 /** What a run begins with that does not come from its seed: its first checkpoint, and the file to ship until others are better. */
