@@ -130,7 +130,7 @@ describe("README.md", () => {
   const [first, second] = programsOf("README.md");
 
   it("has a first program that trains a model and writes with it", async () => {
-    write(join(folder, "moby-dick.txt"), readFileSync(join(root, "data/moby-dick.txt"), "utf8").slice(0, 20_000));
+    write(join(folder, "node_modules/qkv/data/moby-dick.txt"), readFileSync(join(root, "data/moby-dick.txt"), "utf8").slice(0, 20_000));
     const printed = await runProgram(first.replace(/steps: \d+/, "steps: 5"), folder);
     expect(printed).not.toBe("");
     expect(first.trim().split("\n").length).toBeLessThan(10);

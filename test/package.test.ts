@@ -13,14 +13,16 @@ const run = (command: string, ...args: string[]) =>
 
 describe("the packed package", () => {
   let files: string[] = [];
+  let packed = "";
 
   beforeAll(() => {
-    const [packed] = JSON.parse(
+    const [made] = JSON.parse(
       execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", project], { cwd: root, encoding: "utf8" }),
     ) as [{ filename: string; files: { path: string }[] }];
-    files = packed.files.map(({ path }) => path);
+    files = made.files.map(({ path }) => path);
+    packed = made.filename;
     writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
-    run("npm", "install", join(project, packed.filename), "--ignore-scripts", "--no-audit", "--no-fund");
+    run("npm", "install", join(project, packed), "--ignore-scripts", "--no-audit", "--no-fund");
   }, 240_000);
 
   it("holds the built code, the types, the data of recipes and the licence, and nothing else", () => {
@@ -69,6 +71,24 @@ describe("the packed package", () => {
     expect(readdirSync(project)).toContain("first.js");
     expect(run(process.execPath, "first.js")).toMatch(/step 0: loss [\d.]+\n.*step 100: loss 0\.0/s);
   }, 60_000);
+
+  it("runs the README's first program by the steps that are printed there, in an empty folder", () => {
+    const [, section] = readFileSync(join(root, "README.md"), "utf8").split("## The first program");
+    const [, steps] = section.match(/```sh\n(.*?)```/s) ?? [];
+    const [, code] = section.match(/```ts\n(.*?)```/s) ?? [];
+    const empty = mkdtempSync(join(tmpdir(), "qkv-first-"));
+    const shell = (command: string) =>
+      execFileSync("sh", ["-c", command], { cwd: empty, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    expect(steps).toContain("npm install qkv");
+    shell(steps.replace("npm install qkv", `npm install "${join(project, packed)}" --ignore-scripts --no-audit --no-fund`));
+    const brief = code.replace(/steps: \d+/, "steps: 3"); // a minute otherwise
+    writeFileSync(join(empty, "first.mjs"), brief);
+    expect(section).toContain("`node first.mjs`");
+    expect(shell("node first.mjs")).toMatch(/^.{100,}/s);
+    writeFileSync(join(empty, "first.mts"), brief);
+    execFileSync(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...strict, "--noEmit", "first.mts"], { cwd: empty });
+    expect(readdirSync(join(empty, "runs"))).toEqual(["moby-dick-lm"]);
+  }, 180_000);
 
   it("says how to install the engine where it is missing", () => {
     run("npm", "uninstall", "onnxruntime-node", "--no-audit", "--no-fund");

@@ -12,7 +12,7 @@ import { pools } from "../models/config.ts";
 import { type Columns, roles } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
-import { countFromZero, positive, share, wholeNumber } from "./values.ts";
+import { countFromZero, positive, scopes, share, wholeNumber } from "./values.ts";
 
 // The flags that describe a model and its training. A flag's name in camel case is the name in config.json.
 
@@ -73,6 +73,10 @@ export const trainingFlags: readonly Option[] = [
   number("--save-every <steps>", "how often to save a checkpoint (default a tenth of the steps)", wholeNumber),
   number("--keep <n>", "how many checkpoints stay", wholeNumber),
   number("--patience <n>", "stop after so many validations without an improvement; 0 for never", countFromZero),
+  new Option(
+    "--freeze <scopes>",
+    "parts that are not trained, by their places: decoder/tokens,decoder/block.0,decoder/block.*/norm",
+  ).argParser(scopes),
 ];
 
 export const columnFlags: readonly Option[] = roles.map(

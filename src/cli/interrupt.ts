@@ -1,4 +1,4 @@
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+export const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
  * Ctrl-C: the first asks for a save and a stop, the second ends at once. Before there is anything to save, the first one ends too.

@@ -1,4 +1,5 @@
 import { curve } from "../pictures/curve-text.ts";
+import type { Origin, RunConfig } from "../runs/config.ts";
 import type { RunEvent } from "../runs/drive.ts";
 
 /** Where progress is written: standard error, or a stand-in. */
@@ -61,7 +62,8 @@ export class Progress {
       }
       case "validation":
         this.#valid = event.loss;
-        if (!this.#screen.isTTY)
+        if (event.step === 0) this.#print(`validation loss ${event.loss.toFixed(4)} before the first step`);
+        else if (!this.#screen.isTTY)
           this.#print(
             `step ${grouped(event.step)}/${grouped(this.#steps)}  validation loss ${event.loss.toFixed(4)}${event.improved ? "  (the best so far)" : ""}`,
           );
@@ -117,14 +119,23 @@ function bar(share: number): string {
   return `${"━".repeat(full)}${"─".repeat(24 - full)} ${`${Math.floor(share * 100)}`.padStart(3)} %`;
 }
 
-function introduction({ folder, config, parameters, padding, step, perEpoch }: Extract<RunEvent, { kind: "ready" }>): string {
-  const { model, task, tokenizer, data, training } = config;
+function introduction({ folder, config, parameters, trained, padding, step, perEpoch }: Extract<RunEvent, { kind: "ready" }>): string {
+  const { model, task, tokenizer, data, training, from } = config;
+  const frozen = trained === parameters ? "" : ` (${grouped(trained)} trained, ${grouped(parameters - trained)} frozen)`;
   const amounts = task === "lm" ? `${grouped(data.train)} bytes of text` : `${grouped(data.train)} examples`;
   const held = data.valid === 0 ? "" : `, ${grouped(data.valid)} held out`;
   const lines = [
-    `${model.model} with ${grouped(parameters)} parameters, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,
+    `${model.model} with ${grouped(parameters)} parameters${frozen}, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,
     `${amounts}${held}; an epoch is ${grouped(perEpoch)} batches of ${training.batch}${padding > 0 ? `, ${(100 * padding).toFixed(1)} % of them padding` : ""}`,
+    ...(from ? [`from ${originOf(config, from)}`] : []),
     step > 0 ? `going on at step ${grouped(step)} in ${folder}` : `into ${folder}`,
   ];
   return lines.join("\n");
+}
+
+/** Where the first weights are from, and which labels were not known there. */
+function originOf({ labels = [] }: RunConfig, { run, step, labels: known = 0 }: Origin): string {
+  const fresh = labels.slice(known);
+  const names = fresh.length === 0 ? "" : `; new labels: ${fresh.slice(0, 12).join(", ")}${fresh.length > 12 ? ", …" : ""}`;
+  return `${run}, step ${grouped(step)}${names}`;
 }

@@ -7,6 +7,7 @@ import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
+import { openRun } from "../runs/folder.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, changeable } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
@@ -23,6 +24,7 @@ const dataFlags: readonly Option[] = [
   new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(taskNames),
   new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
   new Option("--full", "the long setting of the recipe; the quick one is the default"),
+  new Option("--from <run>", "go on from the weights of a run, with its tokenizer and its model, on other data"),
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
   new Option("--tokenizer <kind>", `${tokenizerKinds.join(", ")}, or a tokenizer.json`),
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
@@ -48,6 +50,7 @@ interface Options {
   readonly task?: Task;
   readonly recipe?: string;
   readonly full?: boolean;
+  readonly from?: string;
   readonly preset?: string;
   readonly tokenizer?: string;
   readonly vocab?: number;
@@ -90,6 +93,10 @@ function settingsOf(files: readonly string[], options: Options, command: Command
   const wanted = options.preset === undefined ? {} : withoutVocab(preset(options.preset));
   if (files.length > 0 && options.recipe !== undefined)
     throw new ConfigError(`a recipe has its own data, so ${files[0]} and --recipe ${options.recipe} cannot go together`);
+  if (files.length === 0 && options.recipe === undefined && options.from !== undefined)
+    throw new ConfigError(
+      `--from wants data to go on with: qkv train <data> --from ${options.from}; with its own data a run goes on by --resume ${options.from}`,
+    );
   if (files.length === 0) return recipeSettings(options, wanted, flags, command);
   if (options.valid !== undefined && options.validFraction !== undefined)
     throw new ConfigError("--valid brings its own validation data, so --valid-fraction has no meaning beside it");
@@ -101,8 +108,11 @@ function settingsOf(files: readonly string[], options: Options, command: Command
     vocab: options.vocab,
     model: { ...wanted, ...flags },
     training: typed(command, trainingFlags) as Partial<TrainingConfig>,
+    ...parentOf(options),
   };
 }
+
+const parentOf = ({ from }: Options): Pick<RunSettings, "from"> => (from === undefined ? {} : { from: openRun(from) });
 
 const withoutVocab = ({ model, config: { vocab: _, ...sizes } }: ReturnType<typeof preset>) => ({ ...sizes, model: model as ModelName });
 
@@ -116,13 +126,15 @@ function recipeSettings(
   const own = settings(options.full ?? false);
   for (const flag of typedFlags(command, [...columnFlags, ...splitFlags]))
     throw new ConfigError(`the recipe ${name} has its own data, so ${flag} has no meaning for it`);
+  const goesOn = options.from !== undefined; // then the model and its tokenizer are another's
   return {
     task: options.task,
     source: { kind: "recipe", name, full: options.full ?? false },
-    tokenizer: options.tokenizer ?? own.tokenizer,
-    vocab: options.vocab ?? own.vocab,
-    model: { ...own.model, ...wanted, ...flags },
-    training: { ...own.training, ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
+    tokenizer: options.tokenizer ?? (goesOn ? undefined : own.tokenizer),
+    vocab: options.vocab ?? (goesOn ? undefined : own.vocab),
+    model: { ...(goesOn ? {} : own.model), ...wanted, ...flags },
+    training: { ...(goesOn ? {} : own.training), ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
+    ...parentOf(options),
   };
 }
 

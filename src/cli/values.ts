@@ -28,6 +28,13 @@ export function share(text: string): number {
   return value;
 }
 
+/** Names with commas between them; several flags count together. */
+export function scopes(text: string, before: readonly string[] = []): string[] {
+  const names = text.split(",").map((name) => name.trim());
+  if (names.includes("")) throw new InvalidArgumentError("names with commas between them are wanted.");
+  return [...before, ...names];
+}
+
 /** A number within bounds. */
 export const between =
   (from: number, to: number) =>

@@ -7,6 +7,7 @@ import {
   readdirSync,
   readSync,
   renameSync,
+  rmdirSync,
   rmSync,
   statSync,
   writeSync,
@@ -33,19 +34,31 @@ export function writeDurably(file: string, content: readonly Uint8Array[] | stri
 
 /**
  * Makes a folder and those above it, one by one: Node's own way hides why a disk refuses (a read-only one is "no such folder"), and
- * never comes back from one like /proc.
+ * never comes back from one like /proc. Gives back those that were not there, the innermost first.
  */
-export function makeFolders(folder: string): void {
+export function makeFolders(folder: string): string[] {
   const missing: string[] = [];
   for (let at = resolve(folder); !existsSync(at); at = dirname(at)) missing.unshift(at);
-  for (const name of missing) {
+  for (const [i, name] of missing.entries()) {
     try {
       mkdirSync(name);
     } catch (error) {
-      if (systemCode(error) !== "EEXIST") throw error; // somebody else was faster
+      if (systemCode(error) === "EEXIST") continue; // somebody else was faster
+      removeEmpty(missing.slice(0, i).reverse());
+      throw error;
     }
   }
   if (!statSync(folder).isDirectory()) mkdirSync(folder); // a file stands there, and the system says so
+  return missing.reverse();
+}
+
+/** Removes folders as long as they are empty. */
+export function removeEmpty(folders: readonly string[]): void {
+  try {
+    for (const folder of folders) rmdirSync(folder);
+  } catch {
+    // something lies in it, so it stays, and so do those around it
+  }
 }
 
 /** Removes what a killed `writeDurably` left in a folder. */

@@ -37,7 +37,7 @@ export type { BeamWriteOptions, Sample, WriteOptions, WrittenToken } from "../ge
 export type { AttentionOptions } from "../inspection/attention.ts";
 export type { AttentionKind, AttentionLook, Looked } from "../inspection/look.ts";
 export type { Activation } from "../inspection/observe.ts";
-export type { Read, ReadingOptions, ReadingOptions } from "../inspection/reading.ts";
+export type { Read, ReadingOptions } from "../inspection/reading.ts";
 export type { AnswerKind, AnswerOptions } from "../library/answering.ts";
 export type { PredictFileEvent, PredictFileOptions, PredictFileResult } from "../library/predict-file.ts";
 export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";

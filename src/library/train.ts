@@ -4,6 +4,7 @@ import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "
 import type { Definition, OwnModel } from "../models/own.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
+import { openRun } from "../runs/folder.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
@@ -42,6 +43,8 @@ export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
   readonly valid?: string;
   readonly validFraction?: number;
   readonly columns?: Columns;
+  /** A run whose weights are the start: its folder, or the run itself. Its tokenizer and its model are those of the new run. */
+  readonly from?: string | Trained;
 }
 
 /** A trained model, and how its training went. */
@@ -49,10 +52,13 @@ export type Finished = Trained & { readonly result: TrainResult };
 
 /** Trains on files, as `qkv train` does, and opens the run that comes of it. */
 export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
-  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, device, listen, ...training } = settings;
+  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, from, cache, device, listen, ...training } =
+    settings;
   const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
-  const models = model && "define" in model ? [model.define] : undefined;
-  const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
+  const parent = typeof from === "string" ? openRun(from) : from?.run;
+  const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
+  const models = own && [own.define];
+  const asked: RunSettings = { task, source, tokenizer, vocab, model, training, from: parent };
   return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen }, models);
 }
 

@@ -3,7 +3,7 @@ import { inPart } from "../graph/place.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
-import { softmaxCrossEntropy } from "../ops/loss.ts";
+import { crossEntropies } from "../ops/loss.ts";
 import type { Mode } from "./mode.ts";
 
 // What models are trained on: the mean negative log-likelihood of the right answers.
@@ -17,11 +17,12 @@ export interface LossOptions extends Mode {
 
 export const modeOf = ({ training = true }: LossOptions): Mode => ({ training });
 
-const crossEntropy = (scores: Tensor, targets: Tensor, { ignore = -1, smoothing }: LossOptions): Tensor =>
-  inPart("loss", () => softmaxCrossEntropy(scores, targets, { ignore: ignore ?? undefined, smoothing }));
-
-/** A loss, and the scores it is taken of. */
-export const scored = (scores: Tensor, targets: Tensor, options: LossOptions) => ({ loss: crossEntropy(scores, targets, options), scores });
+/** A loss, and the scores it is taken of; where it is smoothed also `plain`, the loss as it would be without. */
+export function scored(scores: Tensor, targets: Tensor, { ignore = -1, smoothing = 0 }: LossOptions): { loss: Tensor; scores: Tensor } {
+  const { loss, plain } = inPart("loss", () => crossEntropies(scores, targets, { ignore: ignore ?? undefined, smoothing }));
+  const all = { loss, scores, plain };
+  return smoothing > 0 ? all : { loss, scores };
+}
 
 /** What a model that turns one sequence into another reads: the source with its lengths, and the target so far. */
 export interface Pair {

@@ -3,7 +3,7 @@ import { Dim, product } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
+import { byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { div, mul } from "./arithmetic.ts";
 import { cast, equal, greater, not, where } from "./compare.ts";
 import { ids, real } from "./example.ts";
@@ -67,6 +67,23 @@ const crossEntropyOp = defineOp<Smoothing>("crossEntropy", {
   ],
 });
 
+/** −log probability of each target, from log-probabilities that are there already. */
+const unlikelihoodOp = defineOp<Record<string, never>>("unlikelihood", {
+  type: (inputs) => {
+    checkTargets(inputs);
+    return tensorType(inputs[0].dtype, inputs[1].shape);
+  },
+  onnx(e, [logProbabilities, targets], { inputs: [x, t] }) {
+    const picked = e.node("GatherElements", [logProbabilities, e.reshape(targets, t.shape, column(t))], { axis: x.shape.length - 1 });
+    return e.node("Neg", [e.reshape(picked, column(t), t.shape)]);
+  },
+  cost: ([, t]) => ({ flops: size(t), bytes: byteSize(t).times(3) }),
+  examples: (f) => [
+    { inputs: [real(f, "a", "v"), ids("v", "a")], attributes: {}, nonEmpty: ["v"] },
+    { inputs: [real(f, "a", "b", 4), ids(4, "a", "b")], attributes: {} },
+  ],
+});
+
 const times = (e: Emitter, x: Value, factor: number, { dtype }: TensorType): Value => e.node("Mul", [x, e.scalar(dtype, factor)]);
 
 /** Probabilities minus the target distribution, row by row. */
@@ -98,19 +115,34 @@ const lessTargets = (probabilities: Tensor, targets: Tensor, smoothing: number):
  * The mean negative log-likelihood of the targets over all positions that count. With `ignore`, positions with that target
  * count nothing; if there are no others the loss is 0.
  */
-export function softmaxCrossEntropy(scores: Tensor, targets: Tensor, { ignore, smoothing = 0 }: CrossEntropyOptions = {}): Tensor {
+export const softmaxCrossEntropy = (scores: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor =>
+  crossEntropies(scores, targets, options).loss;
+
+/** The same and, beside it, the loss without label smoothing: what can be compared with other losses. No gradient passes through that one. */
+export function crossEntropies(
+  scores: Tensor,
+  targets: Tensor,
+  { ignore, smoothing = 0 }: CrossEntropyOptions = {},
+): { readonly loss: Tensor; readonly plain: Tensor } {
   if (!(smoothing >= 0 && smoothing < 1))
     throw new GraphError(`softmaxCrossEntropy: label smoothing is a share from 0 to below 1, not ${smoothing}`);
-  if (ignore === undefined) {
-    const losses = crossEntropyOp.apply([scores, targets], { smoothing })[0];
-    const count = product(targets.shape);
-    const positions = extent(count, losses.dtype);
-    if (count.value === undefined) return div(sum(losses), where(greater(positions, 0), positions, 1));
-    return mul(sum(losses), 1 / Math.max(1, count.value)); // an empty batch has loss 0, not NaN
-  }
-  const counted = cast(not(equal(targets, ignore)), scores.dtype); // 1 where the position counts
-  const safe = mul(targets, cast(counted, "int32")); // 0 instead of an id that may be outside the vocabulary
-  const losses = crossEntropyOp.apply([scores, safe], { smoothing })[0];
+  const counted = ignore === undefined ? undefined : cast(not(equal(targets, ignore)), scores.dtype); // 1 where the position counts
+  const safe = counted ? mul(targets, cast(counted, "int32")) : targets; // 0 instead of an id that may be outside the vocabulary
+  const [losses, logProbabilities] = crossEntropyOp.apply([scores, safe], { smoothing });
+  const loss = counted ? meanOfCounted(losses, counted) : meanOfAll(losses);
+  if (smoothing === 0) return { loss, plain: loss };
+  const unlikely = unlikelihoodOp.one([logProbabilities, safe], {});
+  return { loss, plain: counted ? meanOfCounted(unlikely, counted) : meanOfAll(unlikely) };
+}
+
+function meanOfAll(losses: Tensor): Tensor {
+  const count = product(losses.shape);
+  const positions = extent(count, losses.dtype);
+  if (count.value === undefined) return div(sum(losses), where(greater(positions, 0), positions, 1));
+  return mul(sum(losses), 1 / Math.max(1, count.value)); // an empty batch has loss 0, not NaN
+}
+
+function meanOfCounted(losses: Tensor, counted: Tensor): Tensor {
   const count = sum(counted);
   return div(sum(mul(losses, counted)), where(greater(count, 0), count, 1)); // a batch that counts nothing has loss 0, not NaN
 }

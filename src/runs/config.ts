@@ -42,6 +42,19 @@ const trainingSchema = z.strictObject({
   keep: whole(1, 10_000),
   /** Validations without an improvement before training stops; 0 for any number. */
   patience: whole(0, most),
+  /** Scopes of parameters that are not trained. */
+  freeze: z.array(z.string().min(1)).optional(),
+});
+
+/** The run whose weights were the start. */
+const originSchema = z.strictObject({
+  run: z.string(),
+  /** SHA-256 of its model.safetensors. */
+  sha256: z.string(),
+  /** The step that these weights were of. */
+  step: z.int().min(0),
+  /** So many of the labels were known there; the others are new. */
+  labels: z.int().min(0).optional(),
 });
 
 const runSchema = z.strictObject({
@@ -60,8 +73,10 @@ const runSchema = z.strictObject({
     valid: z.int().min(0),
   }),
   training: trainingSchema,
+  from: originSchema.optional(),
 });
 
+export type Origin = z.output<typeof originSchema>;
 export type TrainingConfig = z.output<typeof trainingSchema>;
 export type RunConfig = Omit<z.output<typeof runSchema>, "model"> & { readonly model: ModelConfig };
 export type { Task } from "../text/examples.ts";

@@ -66,6 +66,16 @@ const byTask: Readonly<Record<Task, Settled>> = {
   translate: { steps: 2000, batch: 32, lr: 2e-3, labelSmoothing: 0.1 },
 };
 
+/** Of the highest rate of the run that is gone on from: see docs/training.md. */
+const continuedRate = 0.5;
+
+/** What a run that goes on from another takes over from it: what it learns by, not how long. */
+export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig): Partial<TrainingConfig> {
+  const { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate } = parent;
+  const lr = given.schedule === "noam" ? {} : { lr: continuedRate * parent.lr };
+  return { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
+}
+
 /** Everything about training, from what was given and the task's defaults. */
 export function trainingDefaults(
   task: Task,

@@ -3,12 +3,14 @@ import { NonFiniteError, RunError } from "../base/errors.ts";
 import { call, sentence, setting } from "../base/sentence.ts";
 import type { Material } from "../data/material.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { fit, noProgress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
+import { fit, noProgress, type Progress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
+import type { Optimizer } from "../training/optimizer.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringLoss } from "../training/score.ts";
@@ -16,6 +18,7 @@ import { initialise } from "../weights/initialise.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
+import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
 import { restore } from "./state.ts";
 
@@ -27,6 +30,8 @@ export type RunEvent =
       readonly folder: string;
       readonly config: RunConfig;
       readonly parameters: number;
+      /** How many of them are not frozen. */
+      readonly trained: number;
       readonly padding: number;
       readonly step: number;
       readonly perEpoch: number;
@@ -51,7 +56,7 @@ export interface TrainOptions {
 
 export interface TrainResult {
   readonly steps: number;
-  /** The mean of the last training losses. */
+  /** The mean of the last training losses, without label smoothing. */
   readonly loss: number | null;
   /** Of the weights in model.safetensors. */
   readonly validLoss: number | null;
@@ -64,6 +69,20 @@ export interface TrainResult {
   readonly ending: "steps" | "patience" | "interrupted";
 }
 
+/** A run that is new. */
+export interface Beginning {
+  /** The weights to begin with; if left out, they are drawn from the seed. */
+  readonly start?: ParameterBuffer;
+  /** Makes the folder a run. Called when a first step has been computed, so that a start that fails leaves nothing behind. */
+  place(progress: Progress): void;
+}
+
+/** What is written while a run trains. */
+interface Disk {
+  readonly log: Log;
+  readonly saver: Saver;
+}
+
 const recentLosses = 50;
 
 /** Trains from the latest checkpoint on, or from the beginning; logs and saves. */
@@ -71,6 +90,7 @@ export async function* drive(
   { folder, config }: OpenRun,
   material: Material,
   options: TrainOptions,
+  beginning?: Beginning,
 ): AsyncGenerator<RunEvent, TrainResult> {
   const { model, training } = config;
   const { steps, seed, threads } = training;
@@ -84,47 +104,68 @@ export async function* drive(
   });
   const checkpoints = new Checkpoints(paths(folder).checkpoints, options.checkpoints);
   const warnings: string[] = [];
-  checkpoints.clean();
-  const latest = checkpoints.latest((sentence) => warnings.push(sentence));
+  if (!beginning) checkpoints.clean();
+  const latest = beginning ? undefined : checkpoints.latest((sentence) => warnings.push(sentence));
   const position = latest ? restore(latest, optimizer) : { progress: noProgress, logBytes: 0 };
-  if (!latest) initialise(layout, chance(seed), optimizer.weights);
   for (const sentence of warnings) yield { kind: "warning", sentence };
-  const log = new Log(paths(folder).log, position.logBytes);
-  if (log.lost)
+  if (!latest && config.from && !beginning?.start) throw lostStart(folder, config.from);
+  if (!latest && beginning?.start) optimizer.weights.data.set(beginning.start.data);
+  else if (!latest) initialise(layout, chance(seed), optimizer.weights);
+  const open = (): Disk => {
+    const log = new Log(paths(folder).log, position.logBytes);
+    return {
+      log,
+      saver: new Saver({ folder, optimizer, checkpoints, log, validates: material.validation !== undefined, keep: training.keep }),
+    };
+  };
+  let disk = beginning ? undefined : open();
+  if (disk?.log.lost)
     yield { kind: "warning", sentence: `${paths(folder).log} has lost lines since the last checkpoint; the new ones follow what is left` };
-  const saver = new Saver({ folder, optimizer, checkpoints, log, validates: material.validation !== undefined, keep: training.keep });
-  if (latest) saver.repairModel(position.progress);
   yield {
     kind: "ready",
     folder,
     config,
     parameters: layout.total,
+    trained: optimizer.gradients.layout.total,
     padding: material.padding,
     step: optimizer.steps,
     perEpoch: material.batches.perEpoch,
   };
   const held = material.validation;
   const scoring = held && scoringLoss(model, { device });
+  const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights)).loss);
   let progress = position.progress;
   const recent: number[] = [];
   let [trainingSeconds, validationSeconds, tokens, interrupted] = [0, 0, 0, false];
   try {
+    const before = config.from && optimizer.steps === 0 ? await baseline(validLoss, optimizer, options.clock) : undefined;
+    if (before) {
+      progress = before.progress;
+      validationSeconds += before.seconds;
+      disk?.log.append(logLine(before));
+      yield before;
+    }
+    if (latest) disk?.saver.repairModel(progress);
     const reports = fit(loss, optimizer, material.batches, {
       steps,
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
+      ...(training.labelSmoothing > 0 && { report: "plain" }), // as validation measures it
       chance: chance(seed),
       device,
       symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",
-      ...(scoring && {
-        validation: { every: training.evalEvery, loss: async (weights) => (await meanLoss(scoring, held(), weights)).loss },
-      }),
+      ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
       patience: training.patience || Number.POSITIVE_INFINITY,
       progress,
       clock: options.clock,
     });
     for await (const report of reports) {
-      if (report.kind !== "stopped") log.append(logLine(report)); // that patience ended follows from the validations
+      if (!disk) {
+        beginning?.place(progress);
+        disk = open();
+        if (before) disk.log.append(logLine(before));
+      }
+      if (report.kind !== "stopped") disk.log.append(logLine(report)); // that patience ended follows from the validations
       if (report.kind === "step") {
         trainingSeconds += report.seconds;
         tokens += report.tokens;
@@ -141,7 +182,7 @@ export async function* drive(
       interrupted = report.step < steps && report.kind !== "stopped" && (options.interrupted?.() ?? false);
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
-        saver.save(progress);
+        disk.saver.save(progress);
         yield { kind: "saved", step: report.step };
       }
       if (interrupted) {
@@ -161,24 +202,37 @@ export async function* drive(
       ending: interrupted ? "interrupted" : optimizer.steps < steps ? "patience" : "steps",
     };
   } catch (error) {
-    throw explained(error, folder, log, checkpoints);
+    throw explained(error, folder, disk?.log, checkpoints);
   } finally {
     await scoring?.release();
-    log.close();
+    disk?.log.close();
   }
 }
 
-/** NaN goes into the log; a failure of the disk gets the way to go on. */
-function explained(error: unknown, folder: string, log: Log, checkpoints: Checkpoints): unknown {
+/** How good the weights are that a run begins with; they are the best until others are better. */
+async function baseline(
+  validLoss: ((weights: ParameterBuffer) => Promise<number>) | undefined,
+  { weights }: Optimizer,
+  clock: () => number,
+): Promise<ValidationReport | undefined> {
+  if (!validLoss) return undefined;
+  const begin = clock();
+  const loss = await validLoss(weights);
+  if (!Number.isFinite(loss)) throw new NonFiniteError(`the validation loss is ${loss}`, { step: 0 });
+  return { kind: "validation", step: 0, loss, improved: true, progress: { ...noProgress, bestLoss: loss }, seconds: clock() - begin };
+}
+
+/** NaN goes into the log; a failure of the disk gets the way to go on. Before there is a log, there is nothing to go on with. */
+function explained(error: unknown, folder: string, log: Log | undefined, checkpoints: Checkpoints): unknown {
   if (error instanceof NonFiniteError) {
-    log.append({ step: error.facts.step ?? null, error: error.message });
-    log.flush();
-    const last = checkpoints.list().at(-1);
+    log?.append({ step: error.facts.step ?? null, error: error.message });
+    log?.flush();
+    const last = log && checkpoints.list().at(-1);
     const saved = last === undefined ? "there is no checkpoint yet" : `the checkpoint of step ${last} is whole, but would come to the same`;
     const cure = sentence`train a new run with a smaller ${setting("lr")}, or with ${setting("clip")}`;
     return new NonFiniteError(sentence`${error.complaint}; ${saved}: ${cure}`, { ...error.facts, cause: error });
   }
-  if (!(error instanceof RunError)) return error;
+  if (!(error instanceof RunError) || !log) return error;
   const goOn = checkpoints.list().length > 0 ? "go on from the last checkpoint" : "then go on";
   return new RunError(sentence`${error.complaint}; ${goOn} with: ${call("resume", folder)}`, { ...error.facts, cause: error });
 }
@@ -186,8 +240,8 @@ function explained(error: unknown, folder: string, log: Log, checkpoints: Checkp
 function logLine(report: StepReport | ValidationReport): Record<string, unknown> {
   switch (report.kind) {
     case "step": {
-      const { step, loss, lr, norm, tokens, seconds } = report;
-      return { step, loss, lr, norm, tokens, tokensPerSecond: tokens / seconds, seconds };
+      const { step, loss, objective, lr, norm, tokens, seconds } = report;
+      return { step, loss, ...(objective !== undefined && { objective }), lr, norm, tokens, tokensPerSecond: tokens / seconds, seconds };
     }
     case "validation":
       return { step: report.step, validLoss: report.loss, improved: report.improved, seconds: report.seconds };

@@ -46,16 +46,17 @@ export function refuseExisting(folder: string): void {
     );
 }
 
-export function makeFolder(folder: string): void {
+/** Gives back the folders that were not there, the innermost first. */
+export function makeFolder(folder: string): string[] {
   try {
-    makeFolders(folder);
+    return makeFolders(folder);
   } catch (error) {
     throw diskError(error, folder, "make the run folder");
   }
 }
 
-/** Takes away the run that was in the folder, if it may. What is not ours stays in any case. */
-export function clearRun(folder: string, overwrite: boolean): void {
+/** Refuses a folder that a new run may not have. */
+export function refuseTaken(folder: string, overwrite: boolean): void {
   if (!overwrite) refuseExisting(folder);
   if (overwrite && isRun(folder)) refuseForeign(paths(folder).config);
   const remains = runOnly.filter((name) => existsSync(join(folder, name)));
@@ -64,6 +65,11 @@ export function clearRun(folder: string, overwrite: boolean): void {
       sentence`${folder} has no config.json, but ${remains.join(" and ")} of something else; choose another ${setting("out")}, or let them be replaced with ${setting("overwrite", true)}`,
       { code: "run.exists" },
     );
+}
+
+/** Takes away the run that was in the folder, if it may. What is not ours stays in any case. */
+export function clearRun(folder: string, overwrite: boolean): void {
+  refuseTaken(folder, overwrite);
   try {
     rmSync(paths(folder).config, { force: true }); // first, so that half a run is never taken for one
     for (const name of runOnly) rmSync(join(folder, name), { recursive: true, force: true });
@@ -146,10 +152,11 @@ export function isAlive(pid: number): boolean {
 
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** The config comes last: with it, the folder is a run. */
-export function writeRun(folder: string, config: RunConfig, tokenizer: Tokenizer): void {
+/** The config comes last, after whatever else the run begins with: with it, the folder is a run. */
+export function writeRun(folder: string, config: RunConfig, tokenizer: Tokenizer, begin: () => void = () => {}): void {
   const { tokenizer: tokenizerFile, config: configFile } = paths(folder);
   writeDurably(tokenizerFile, saveTokenizer(tokenizer));
+  begin();
   writeDurably(configFile, runConfigText(config));
 }
 

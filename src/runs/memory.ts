@@ -20,10 +20,14 @@ export function refuseTooBig(
   config: ModelConfig,
   { batch, optimizer, accumulate }: TrainingConfig,
   free: number,
+  trained = parameters,
 ): void {
   const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
-  const state = 4 * copies * parameters;
-  const sum = `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`;
+  const state = 4 * (parameters + (copies - 1) * trained);
+  const sum =
+    trained === parameters
+      ? `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`
+      : `${count(parameters)} parameters × 4 bytes and, for the ${count(trained)} that are trained, × ${copies - 1} more (gradients, optimizer state) = ${gigabytes(state)}`;
   const cure = sentence`choose fewer ${setting("layers")}, or a smaller ${setting("width")} or ${setting("vocab")}`;
   const code = "memory";
   if (state > mostState)

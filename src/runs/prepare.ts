@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { chance } from "../base/chance.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
@@ -7,17 +8,22 @@ import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/enco
 import { amount, type Found, loadRaw, taskOfData } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
+import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example } from "../text/examples.ts";
 import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
-import type { RunConfig, Task, TrainingConfig } from "./config.ts";
+import { carryOver } from "../weights/carry.ts";
+import { trainedLayout } from "../weights/freeze.ts";
+import { initialise } from "../weights/initialise.ts";
+import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
-import { sha256 } from "./folder.ts";
+import { continuedTraining, longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
+import { continuedModel, goneLabels, joinedLabels, parentWeights, refuseOtherTask, refuseTokenizer } from "./parent.ts";
 
 /** What a person asks for; everything that is left out has a default. */
 export interface RunSettings {
@@ -30,6 +36,8 @@ export interface RunSettings {
   /** Sizes and choices under the names of the model's config. */
   readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
   readonly training?: Partial<TrainingConfig>;
+  /** A run whose weights are the start; its tokenizer and its model are those of the new run. */
+  readonly from?: OpenRun;
 }
 
 export interface Prepared {
@@ -37,11 +45,14 @@ export interface Prepared {
   readonly tokenizer: Tokenizer;
   readonly encoded: Encoded;
   readonly warnings: readonly string[];
+  /** The weights to begin with, where they are not drawn from the seed. */
+  readonly start?: ParameterBuffer;
 }
 
 /** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
 export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
-  const { model: given = {} } = settings;
+  const { model: given = {}, from } = settings;
+  if (from) refuseTokenizer(from, settings);
   let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
   const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
     const { task } = found;
@@ -50,21 +61,29 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
         code: "config.task",
         path: "task",
       });
-    const early = modelOf(task, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
-    learned = { early, tokenizer: await tokenizerOf(found, texts, settings) };
+    if (from) refuseOtherTask(from, task);
+    // wrong choices are told before the data is worked on
+    const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
+    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings) };
   });
   if (!learned) throw new DataError("the data has no text to learn from");
   const { early, tokenizer } = learned;
   const task = taskOfData(raw);
-  const labels = raw.kind === "examples" ? labelsOf(raw) : undefined;
+  const found = raw.kind === "examples" ? labelsOf(raw) : undefined;
+  const labels = from && found ? joinedLabels(from.config.labels, found) : found;
   if (labels?.length === 1)
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
   const context = (isOwn(given) ? undefined : given.context) ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
-  const model = modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, context });
-  const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: widthOf(early), threads: usualThreads() }));
-  refuseTooBig(parametersOf(modelLoss(model)).total, model, training, freeMemory());
+  const model = from
+    ? continuedModel(from, given, labels?.length)
+    : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, context });
+  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training) : (settings.training ?? {});
+  const training = trainingConfig(trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }));
+  const layout = parametersOf(modelLoss(model));
+  refuseTooBig(layout.total, model, training, freeMemory(), trainedLayout(layout, training.freeze).total);
+  const begun = from && startOf(from, layout, training.seed);
   const config: RunConfig = {
     format: 1,
     task,
@@ -73,9 +92,20 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
     data: { source: settings.source, sha256: raw.sha256, train: amount(raw, "train"), valid: amount(raw, "valid") },
     training,
+    ...(begun && { from: begun.origin }),
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
-  return { config, tokenizer, encoded, warnings: [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...none] };
+  const gone = goneLabels(from?.config.labels, found);
+  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...gone, ...none];
+  return { config, tokenizer, encoded, warnings, start: begun?.start };
+}
+
+/** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
+function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
+  const { weights, origin } = parentWeights(from);
+  const start = initialise(layout, chance(seed));
+  carryOver(start, weights);
+  return { start, origin };
 }
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");

@@ -2,6 +2,7 @@ import { FormatError, NonFiniteError } from "../base/errors.ts";
 import type { Checkpoints } from "../disk/checkpoints.ts";
 import { writeDurably } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { parametersAsTensors } from "../weights/load.ts";
@@ -47,16 +48,21 @@ export class Saver {
     if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) this.#writeModel(progress);
   }
 
-  /** Without validation the last weights are the best. */
-  #isBest({ bestStep }: Progress): boolean {
-    return !this.#parts.validates || bestStep === this.#parts.optimizer.steps;
+  /** Without a validation, or before the first, the last weights are the best. */
+  #isBest({ bestLoss, bestStep }: Progress): boolean {
+    return !this.#parts.validates || !Number.isFinite(bestLoss) || bestStep === this.#parts.optimizer.steps;
   }
 
-  #writeModel({ bestLoss }: Progress): void {
-    const { folder, optimizer, validates } = this.#parts;
-    const metadata = { format: "qkv", step: `${optimizer.steps}`, ...(validates && { validLoss: `${bestLoss}` }) };
-    writeDurably(paths(folder).model, safetensorsParts(parametersAsTensors(optimizer.weights), metadata));
+  #writeModel(progress: Progress): void {
+    const { folder, optimizer } = this.#parts;
+    writeModel(folder, optimizer.steps, optimizer.weights, progress);
   }
+}
+
+/** The file to ship: weights, the step that they are of, and their validation loss if it is known. */
+export function writeModel(folder: string, step: number, weights: ParameterBuffer, { bestLoss }: Progress): void {
+  const metadata = { format: "qkv", step: `${step}`, ...(Number.isFinite(bestLoss) && { validLoss: `${bestLoss}` }) };
+  writeDurably(paths(folder).model, safetensorsParts(parametersAsTensors(weights), metadata));
 }
 
 /** The step of the weights in a file; none if there is no file, or a damaged one. */

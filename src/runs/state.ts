@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { RunError } from "../base/errors.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { loadParameters, parametersAsTensors } from "../weights/load.ts";
@@ -27,9 +28,12 @@ const stateName = "state.json";
 const weightsName = "weights.safetensors";
 const optimizerName = "optimizer.safetensors";
 
+/** What there is to save of an optimizer; before its first step it remembers nothing. */
+type Saved = Pick<Optimizer, "steps" | "weights" | "state">;
+
 /** The files of a checkpoint: everything that an exact resume needs. */
 export function checkpointFiles(
-  optimizer: Optimizer,
+  optimizer: Saved,
   { progress = noProgress, logBytes = 0 }: Partial<Position> = {},
 ): Map<string, readonly Uint8Array[]> {
   const { bestLoss, bestStep, waited } = progress;
@@ -44,6 +48,10 @@ export function checkpointFiles(
   ]);
 }
 
+/** The checkpoint of a run that begins with these weights. */
+export const startFiles = (weights: ParameterBuffer): Map<string, readonly Uint8Array[]> =>
+  checkpointFiles({ steps: 0, weights, state: new Map() }, { progress: noProgress, logBytes: 0 });
+
 /** Puts a checkpoint back into an optimizer. */
 export function restore(checkpoint: Checkpoint, optimizer: Optimizer): Position {
   const where = (name: string) => `${checkpoint.folder}/${name}`;
@@ -51,7 +59,7 @@ export function restore(checkpoint: Checkpoint, optimizer: Optimizer): Position 
   if (!parsed.success) throw new RunError(`${where(stateName)} does not say how far the run is (${parsed.error.issues[0].message})`);
   loadParameters(optimizer.weights, readSafetensors(checkpoint.read(weightsName), where(weightsName)).tensors, where(weightsName));
   const { tensors } = readSafetensors(checkpoint.read(optimizerName), where(optimizerName));
-  for (const [slot, buffer] of optimizer.state) {
+  for (const [slot, buffer] of parsed.data.step === 0 ? [] : optimizer.state) {
     const own = [...tensors]
       .filter(([name]) => name.startsWith(`${slot}/`))
       .map(([name, array]) => [name.slice(slot.length + 1), array] as const);

@@ -1,10 +1,17 @@
 import { DataError } from "../base/errors.ts";
 import { type Material, materialOf } from "../data/material.ts";
 import type { DataSource } from "../data/source.ts";
+import { Checkpoints } from "../disk/checkpoints.ts";
+import { removeEmpty, removeQuietly } from "../disk/files.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import type { Progress } from "../training/fit.ts";
 import { drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
-import { clearRun, lockRun, makeFolder, openRun, refuseExisting, usualFolder, writeRun } from "./folder.ts";
+import { clearRun, lockRun, makeFolder, openRun, paths, refuseExisting, refuseTaken, usualFolder, writeRun } from "./folder.ts";
+import { refuseItself } from "./parent.ts";
 import { prepare, type RunSettings } from "./prepare.ts";
 import { type Changes, reopen } from "./resume.ts";
+import { writeModel } from "./saver.ts";
+import { startFiles } from "./state.ts";
 
 /** Trains a new run into a folder; without a name for it, the data and the task that it turns out to be for give one. */
 export async function* trainRun(
@@ -13,20 +20,69 @@ export async function* trainRun(
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
-  const { config, tokenizer, encoded, warnings } = await prepare(settings, options.cache);
+  if (settings.from && out !== undefined) refuseItself(settings.from, out);
+  const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options.cache);
   const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
-  const folder = out ?? usualFolder(config.data.source, config.task);
-  makeFolder(folder);
-  const unlock = lockRun(folder);
+  let taken: Taken | undefined;
   try {
-    clearRun(folder, overwrite);
-    writeRun(folder, config, tokenizer);
+    const folder = out ?? usualFolder(config.data.source, config.task);
+    if (settings.from) refuseItself(settings.from, folder);
+    const own = takeFolder(folder);
+    taken = own;
+    refuseTaken(folder, overwrite);
     for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
-    return yield* drive({ folder, config, tokenizer }, material, options);
+    const place = (progress: Progress) => {
+      clearRun(folder, overwrite);
+      own.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, start, progress)));
+    };
+    return yield* drive({ folder, config, tokenizer }, material, options, { start, place });
   } finally {
     material.close();
-    unlock();
+    taken?.release();
   }
+}
+
+interface Taken {
+  /** Makes it a run by writing it down. */
+  keep(write: () => void): void;
+  release(): void;
+}
+
+/** A folder that is this process's, to train in. What was made for a run that did not begin goes again, also when the process is ended. */
+function takeFolder(folder: string): Taken {
+  const made = makeFolder(folder);
+  let unlock = () => {};
+  let kept = false;
+  const release = () => {
+    process.off("exit", release);
+    unlock();
+    if (!kept) removeEmpty(made);
+  };
+  process.once("exit", release);
+  try {
+    unlock = lockRun(folder);
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return {
+    keep(write) {
+      try {
+        write();
+        kept = true;
+      } catch (error) {
+        for (const path of [paths(folder).checkpoints, paths(folder).tokenizer, paths(folder).model]) removeQuietly(path); // half a run is none
+        throw error;
+      }
+    },
+    release,
+  };
+}
+
+/** What a run begins with that does not come from its seed: its first checkpoint, and the file to ship until others are better. */
+function saveStart(folder: string, start: ParameterBuffer, progress: Progress): void {
+  new Checkpoints(paths(folder).checkpoints).save(0, startFiles(start));
+  writeModel(folder, 0, start, progress);
 }
 
 /** What is wrong with all of the data is said with its file. */

@@ -15,6 +15,8 @@ export interface PipelineOptions extends GraphOptions {
   readonly outputs?: readonly string[];
   /** An output, a scalar, whose gradients with respect to all parameters are computed too. */
   readonly gradientOf?: string;
+  /** The parameters that get a gradient; all of them if left out. What only the others need is not computed. */
+  readonly gradientsFor?: readonly string[];
   /** A last change to the graph that runs, such as matrices with fewer bits. */
   readonly rewrite?: (graph: Graph) => Graph;
   /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
@@ -40,13 +42,24 @@ function chosen(graph: Graph, { outputs, taps = [] }: PipelineOptions): Graph {
   return { ...graph, outputs: new Map([...graph.outputs].filter(([name]) => outputs.includes(name) || taps.includes(name))) };
 }
 
-function withGradients(graph: Graph, { gradientOf, unused }: PipelineOptions): Graph {
+function withGradients(graph: Graph, { gradientOf, gradientsFor, unused }: PipelineOptions): Graph {
   if (gradientOf === undefined) return graph;
   const loss = graph.outputs.get(gradientOf);
   if (!loss) throw new GraphError(`there is no output called "${gradientOf}" to differentiate${suggest(gradientOf, graph.outputs.keys())}`);
-  const gradients = grad(loss, [...graph.parameters.values()], { unused });
-  const named = [...graph.parameters.keys()].map((name, i): [string, Tensor] => [gradientName(name), withoutViews(gradients[i])]);
+  const names = gradientsFor ?? [...graph.parameters.keys()];
+  const gradients = grad(
+    loss,
+    names.map((name) => parameterOf(graph, name)),
+    { unused },
+  );
+  const named = names.map((name, i): [string, Tensor] => [gradientName(name), withoutViews(gradients[i])]);
   return { ...graph, outputs: new Map([[gradientOf, loss], ...graph.outputs, ...named]) }; // the loss first
+}
+
+function parameterOf({ parameters }: Graph, name: string): Tensor {
+  const found = parameters.get(name);
+  if (!found) throw new GraphError(`no parameter is called "${name}"${suggest(name, parameters.keys())}`);
+  return found;
 }
 
 /** A gradient goes to a flat buffer, so its shape does not matter and a reshape at its end is left out. */

@@ -125,13 +125,15 @@ export class Program {
     if (before) return before;
     const places: Record<string, HostArray> = {};
     for (const [name, parameter] of this.graph.parameters) {
+      const gradient = this.graph.outputs.get(gradientName(name));
+      if (!gradient) continue; // it is not trained
       const view = gradients.view(name);
       if (!size(parameter.type).equals(view.data.length) || view.dtype !== parameter.dtype) {
         throw new FeedError(
           `the gradient buffer has ${view.dtype}[${view.shape}] for "${name}", which is ${parameter.dtype}[${parameter.shape}]`,
         );
       }
-      const shape = concreteShape((this.graph.outputs.get(gradientName(name)) as Tensor).type);
+      const shape = concreteShape(gradient.type);
       places[outputName(gradientName(name))] = { ...view, ...(shape && { shape }) };
     }
     this.#gradientPlaces.set(gradients, places);

@@ -12,6 +12,8 @@ export interface StepReport {
   /** Steps taken so far; the first step is 1. */
   readonly step: number;
   readonly loss: number;
+  /** What is made small, where another output is reported as the loss. */
+  readonly objective?: number;
   readonly lr: number;
   /** The gradient's norm before clipping. */
   readonly norm: number;
@@ -52,6 +54,8 @@ export interface FitOptions {
   /** Train until so many steps have been taken, those before a resume included. */
   readonly steps: number;
   readonly learningRate: (step: number) => number;
+  /** The output that is reported as the loss, where that is not what is made small: a loss without label smoothing. */
+  readonly report?: string;
   /** Batches whose gradients are added up for one step. */
   readonly accumulate?: number;
   /** Where dropout's randomness comes from. */
@@ -79,17 +83,20 @@ export async function* fit(
   options: FitOptions,
 ): AsyncGenerator<Report, Progress> {
   const { steps, learningRate, chance, device, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
+  const { report = "loss" } = options;
   let progress = options.progress ?? noProgress;
-  const step = compile(loss, { gradientOf: "loss", outputs: ["loss"], device, symbols, sessions: 16 });
+  const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
+  const step = compile(loss, { gradientOf: "loss", gradientsFor, outputs: ["loss", report], device, symbols, sessions: 16 });
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       const begin = clock();
-      const { loss: value, tokens } = await gradients(step, optimizer, batches, chance, options.accumulate ?? 1);
+      const { loss: value, objective, tokens } = await gradients(step, optimizer, batches, chance, options.accumulate ?? 1, report);
       const rate = learningRate(optimizer.steps + 1);
       const norm = optimizer.step(rate);
       if (!Number.isFinite(norm))
         throw new NonFiniteError(`${whichGradient(optimizer)}; the weights were not touched`, { step: optimizer.steps + 1 });
-      yield { kind: "step", step: optimizer.steps, loss: value, lr: rate, norm, tokens, seconds: clock() - begin };
+      const apart = report === "loss" ? {} : { objective };
+      yield { kind: "step", step: optimizer.steps, loss: value, ...apart, lr: rate, norm, tokens, seconds: clock() - begin };
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
       const found = await validation.loss(optimizer.weights);
@@ -112,13 +119,14 @@ async function gradients(
   batches: Batches,
   chance: Chance,
   accumulate: number,
-): Promise<{ loss: number; tokens: number }> {
+  report: string,
+): Promise<{ loss: number; objective: number; tokens: number }> {
   const parts = Array.from({ length: accumulate }, (_, i) => optimizer.steps * accumulate + i).map((index) => ({
     index,
     ...batches.batch(index),
   }));
   const total = parts.reduce((sum, { targets }) => sum + targets, 0);
-  let mean = 0;
+  let [loss, objective] = [0, 0];
   for (const [i, { index, feeds, targets }] of parts.entries()) {
     const run = { weights: optimizer.weights, gradients: optimizer.gradients, chance: chance.fork("dropout").fork(index) };
     const results = await step.run(feeds, run);
@@ -129,10 +137,11 @@ async function gradients(
         step: optimizer.steps + 1,
       });
     }
-    mean += (value * targets) / total;
+    objective += (value * targets) / total;
+    loss += (Number(results[report].data[0]) * targets) / total;
     if (accumulate > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : i === accumulate - 1 ? "last" : "middle");
   }
-  return { loss: mean, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) };
+  return { loss, objective, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) };
 }
 
 /** The first parameter whose gradient is not finite. */

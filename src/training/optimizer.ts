@@ -1,5 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
+import { trainedLayout } from "../weights/freeze.ts";
 import { kernelBytes } from "./kernels.wasm.ts";
 
 export interface OptimizerOptions {
@@ -10,6 +11,8 @@ export interface OptimizerOptions {
   readonly clip?: number;
   /** Whether gradients of several runs will be added up before a step; takes one more buffer. */
   readonly accumulates?: boolean;
+  /** Scopes of parameters that stay as they are: they have no gradient and nothing is remembered of them. */
+  readonly freeze?: readonly string[];
 }
 
 export interface Kernels {
@@ -31,9 +34,13 @@ export interface Kernels {
   ): void;
 }
 
-/** Neighbouring parameters that are treated alike: where they start (in bytes), how many numbers, whether they decay. */
+/**
+ * Neighbouring parameters that are treated alike: where they start (in bytes) among the weights and, without those that are frozen, among
+ * the gradients; how many numbers, whether they decay.
+ */
 export interface Segment {
   readonly at: number;
+  readonly gradientAt: number;
   readonly count: number;
   readonly decays: boolean;
 }
@@ -58,26 +65,28 @@ export abstract class Optimizer {
   readonly #segments: readonly Segment[];
 
   protected constructor(layout: ParameterLayout, remembers: readonly string[], options: OptimizerOptions) {
-    const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false } = options;
+    const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false, freeze } = options;
     if (layout.dtype !== "float32") throw new GraphError(`optimizers work on float32 parameters, not ${layout.dtype}`);
-    const bytes = layout.total * 4;
-    const parts = 2 + remembers.length + (accumulates ? 1 : 0);
-    const pages = Math.ceil((parts * bytes) / pageBytes) + 1;
+    const trained = trainedLayout(layout, freeze);
+    const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient
+    const bytes = 4 * (layout.total + parts * trained.total);
+    const pages = Math.ceil(bytes / pageBytes) + 1;
     if (pages > pageBytes)
       throw new GraphError(
-        `${layout.total} parameters with gradients and optimizer state take ${((parts * bytes) / 2 ** 30).toFixed(1)} GiB, and WebAssembly memory ends at 4 GiB`,
+        `${layout.total} parameters with gradients and optimizer state take ${(bytes / 2 ** 30).toFixed(1)} GiB, and WebAssembly memory ends at 4 GiB`,
       );
     const memory = new WebAssembly.Memory({ initial: pages, maximum: pages }); // never grows: growing would detach every view
-    const part = (i: number) => new ParameterBuffer(layout, new Float32Array(memory.buffer, i * bytes, layout.total));
-    this.weights = part(0);
-    this.gradients = part(1);
-    this.state = new Map(remembers.map((name, i) => [name, part(2 + i)]));
+    const part = (i: number) =>
+      new ParameterBuffer(trained, new Float32Array(memory.buffer, 4 * (layout.total + i * trained.total), trained.total));
+    this.weights = new ParameterBuffer(layout, new Float32Array(memory.buffer, 0, layout.total));
+    this.gradients = part(0);
+    this.state = new Map(remembers.map((name, i) => [name, part(1 + i)]));
     this.#sums = accumulates ? part(parts - 1) : undefined;
     const code = Uint8Array.from(atob(kernelBytes), (c) => c.charCodeAt(0));
     this.kernels = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as unknown as Kernels;
     this.weightDecay = weightDecay;
     this.#clip = clip;
-    this.#segments = segments(layout, (shape) => weightDecay > 0 && (decayAll || shape.length > 1));
+    this.#segments = segments(this.weights, trained, (shape) => weightDecay > 0 && (decayAll || shape.length > 1));
   }
 
   /** Moves one stretch of weights; the gradient counts `scale` times. */
@@ -108,9 +117,9 @@ export abstract class Optimizer {
     return norm;
   }
 
-  /** Where a buffer begins in memory. */
-  protected address(buffer: ParameterBuffer): number {
-    return buffer.data.byteOffset;
+  /** Where a segment begins in a buffer's memory. */
+  protected address(buffer: ParameterBuffer, { at, gradientAt }: Segment): number {
+    return buffer.data.byteOffset + (buffer === this.weights ? at : gradientAt);
   }
 
   protected remembered(name: string): ParameterBuffer {
@@ -118,13 +127,18 @@ export abstract class Optimizer {
   }
 }
 
-function segments(layout: ParameterLayout, decaysFor: (shape: readonly number[]) => boolean): Segment[] {
-  const found: { at: number; count: number; decays: boolean }[] = [];
-  for (const { offset, length, shape } of layout.entries) {
+function segments(
+  weights: ParameterBuffer,
+  trained: ParameterLayout,
+  decaysFor: (shape: readonly number[]) => boolean,
+): readonly Segment[] {
+  const found: { at: number; gradientAt: number; count: number; decays: boolean }[] = [];
+  for (const { name, offset, length, shape } of trained.entries) {
+    const at = weights.view(name).data.byteOffset - weights.data.byteOffset;
     const decays = decaysFor(shape);
     const last = found.at(-1);
-    if (last && last.decays === decays) last.count += length;
-    else found.push({ at: 4 * offset, count: length, decays });
+    if (last && last.decays === decays && last.at + 4 * last.count === at) last.count += length;
+    else found.push({ at, gradientAt: 4 * offset, count: length, decays });
   }
   return found;
 }

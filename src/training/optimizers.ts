@@ -22,12 +22,13 @@ abstract class Moments extends Optimizer {
     this.secondMoments = this.remembered("secondMoments");
   }
 
-  protected moveByMoments({ at, count }: Segment, learningRate: number, keep: number, scale: number): void {
+  protected moveByMoments(segment: Segment, learningRate: number, keep: number, scale: number): void {
     const { beta1, beta2, epsilon } = this.#options;
-    const [w, g, m, v] = [this.weights, this.gradients, this.firstMoments, this.secondMoments].map((buffer) => this.address(buffer) + at);
+    const buffers = [this.weights, this.gradients, this.firstMoments, this.secondMoments];
+    const [w, g, m, v] = buffers.map((buffer) => this.address(buffer, segment));
     const rate = learningRate / (1 - beta1 ** this.steps);
     const root = 1 / (1 - beta2 ** this.steps);
-    this.kernels.adamw(w, g, m, v, count, rate, beta1, beta2, root, epsilon, keep, scale);
+    this.kernels.adamw(w, g, m, v, segment.count, rate, beta1, beta2, root, epsilon, keep, scale);
   }
 }
 
@@ -41,8 +42,9 @@ export class AdamW extends Moments {
 /** Adam (Kingma & Ba 2015): the decay is part of the gradient, and so goes through the moments. */
 export class Adam extends Moments {
   protected move(segment: Segment, learningRate: number, scale: number): void {
-    const { at, count, decays } = segment;
-    if (decays) this.kernels.blend(this.address(this.gradients) + at, this.address(this.weights) + at, count, scale, this.weightDecay);
+    const { count, decays } = segment;
+    const [g, w] = [this.gradients, this.weights].map((buffer) => this.address(buffer, segment));
+    if (decays) this.kernels.blend(g, w, count, scale, this.weightDecay);
     this.moveByMoments(segment, learningRate, 1, decays ? 1 : scale);
   }
 }
@@ -62,8 +64,9 @@ export class Sgd extends Optimizer {
     this.velocity = this.remembered("velocity");
   }
 
-  protected move({ at, count, decays }: Segment, learningRate: number, scale: number): void {
-    const [w, g, v] = [this.weights, this.gradients, this.velocity].map((buffer) => this.address(buffer) + at);
+  protected move(segment: Segment, learningRate: number, scale: number): void {
+    const { count, decays } = segment;
+    const [w, g, v] = [this.weights, this.gradients, this.velocity].map((buffer) => this.address(buffer, segment));
     this.kernels.blend(v, g, count, this.#momentum, scale);
     if (decays) this.kernels.blend(v, w, count, 1, this.weightDecay);
     this.kernels.blend(w, v, count, 1, -learningRate);

@@ -37,6 +37,7 @@ const ready = {
   kind: "ready",
   folder: "runs/x",
   parameters: 1234,
+  trained: 1234,
   padding: 0.25,
   step: 0,
   perEpoch: 7,

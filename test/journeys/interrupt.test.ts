@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { beforeAll, expect, it } from "vitest";
+import { readSafetensors } from "../../src/weights/safetensors.ts";
 import { outcome, tiny, Workplace } from "../support/command.ts";
 import { rhyme } from "./samples.ts";
 
@@ -29,6 +30,19 @@ it.each(["SIGINT", "SIGTERM"] as const)("saves at %s, and goes on to the same en
   expect(resumed.stderr).toMatch(new RegExp(`^going on at step ${Number(step).toLocaleString("en")} in ${run}$`, "m"));
   if (!existsSync(place.path("reference"))) await place.done("train", "a.txt", ...long, "--quiet", "--out", "reference");
   expect(outcome(place.path(run))).toEqual(outcome(place.path("reference")));
+});
+
+it("leaves weights to use when it is stopped before the first validation, and they are those of its checkpoint", async () => {
+  const running = place.start("train", "a.txt", ...long, "--out", "unvalidated");
+  await running.said(/^step 1\/900/m);
+  running.signal("SIGINT");
+  expect((await running.ended).code).toBe(130);
+  const { step, best } = JSON.parse((await place.done("info", "unvalidated", "--json")).stdout);
+  expect(best).toEqual({ step, validLoss: null });
+  const tensors = (file: string) => [...readSafetensors(readFileSync(place.path("unvalidated", file)), file).tensors];
+  expect(tensors("model.safetensors")).toEqual(tensors(`checkpoints/${step}/weights.safetensors`));
+  expect((await place.done("generate", "unvalidated", "the", "--tokens", "5")).stdout).toMatch(/^the/);
+  expect(JSON.parse((await place.done("eval", "unvalidated", "--json")).stdout).loss).toBeGreaterThan(0);
 });
 
 it("prints its line of JSON also when it is stopped", async () => {

@@ -24,3 +24,19 @@ it("npm start trains, measures, writes, and ends with the picture of what it tra
   expect(readFileSync(place.path("runs/book-lm/attention.html"), "utf8")).toMatch(/^<!doctype html>/);
   expect(stdout.trimEnd()).toMatch(/Open runs\/book-lm\/attention\.html in a browser: .*$/);
 });
+
+it.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)("passes %s on, so that the run is saved and can be used, and ends with %i", async (signal, code) => {
+  const env = { ...process.env, XDG_CACHE_HOME: place.path(".cache"), NO_COLOR: "1" };
+  const endless = [...brief, "--steps", "1000000", "--eval-every", "1000000", "--save-every", "1000000"];
+  const running = new Running(spawn(process.execPath, [start, ...endless], { cwd: place.folder, env }), "");
+  await running.said(/^step 1\//m);
+  running.signal(signal);
+  const ended = await running.ended;
+  expect(ended.code, ended.stderr).toBe(code);
+  expect(ended.stderr).toMatch(/^stopped at step \d+ and saved; go on with: qkv train --resume runs\/book-lm$/m);
+  expect(ended.stdout).not.toContain("qkv eval");
+  expect((await place.done("generate", "runs/book-lm", "Call", "--tokens", "5")).stdout).toMatch(/^Call/);
+});

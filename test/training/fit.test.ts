@@ -106,4 +106,16 @@ describe("fit", () => {
     );
     expect([...optimizer.weights.data]).toEqual(before);
   });
+
+  it("reports the loss without label smoothing, and what is made small beside it", async () => {
+    const given = { layers: 1, heads: 2, width: 16, context: 8, vocab: 7 };
+    const [smooth] = await reports(
+      fit(decoderLoss(given, { smoothing: 0.3 }), fresh(), batches(4), { ...options, steps: 1, report: "plain" }),
+    );
+    const [sharp] = await reports(fit(decoderLoss(given), fresh(), batches(4), { ...options, steps: 1 }));
+    if (smooth.kind !== "step" || sharp.kind !== "step") throw new Error("the first report is of a step");
+    expect(smooth.loss).toBeCloseTo(sharp.loss, 5);
+    expect(Math.abs((smooth.objective ?? Number.NaN) - smooth.loss)).toBeGreaterThan(1e-4);
+    expect("objective" in sharp).toBe(false);
+  });
 });
