@@ -76,8 +76,7 @@ export const trainingFlags: readonly Option[] = [
 ];
 
 export const columnFlags: readonly Option[] = roles.map(
-  (name) =>
-    new Option(`--${name}-column <name>`, `the column that holds ${name === "tags" ? "the tags" : `the ${name}`} (default "${name}")`),
+  (name) => new Option(`--${name}-column <name>`, `the column that holds the ${name} (default "${name}")`),
 );
 
 export function addFlags(command: Command, ...lists: readonly (readonly Option[])[]): Command {

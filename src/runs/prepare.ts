@@ -42,7 +42,8 @@ export interface Prepared {
 export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
   const given = settings.model ?? {};
   let learned: { readonly name: ModelName; readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
-  const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
+  const source = stratified(settings.source);
+  const raw = await loadRaw(source, settings.task, async (found, texts) => {
     const { task } = found;
     if (settings.task !== undefined && settings.task !== task)
       throw new ConfigError(sentence`the data is for ${setting("task", task)}, and ${setting("task", settings.task)} was asked for`, {
@@ -71,12 +72,21 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
-    data: { source: settings.source, sha256: raw.sha256, train: amount(raw, "train"), valid: amount(raw, "valid") },
+    data: {
+      source: task === "classify" ? source : settings.source,
+      sha256: raw.sha256,
+      train: amount(raw, "train"),
+      valid: amount(raw, "valid"),
+    },
     training,
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   return { config, tokenizer, encoded, warnings: [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...none] };
 }
+
+/** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
+const stratified = (source: DataSource): DataSource =>
+  source.kind === "files" && source.valid === undefined ? { split: "stratified", ...source } : source;
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
