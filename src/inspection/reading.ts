@@ -46,7 +46,9 @@ export async function readingOf(run: TrainedModel, text: string, options: Readin
   );
   const tokens = piecesOf(run, ids);
   if (model.model !== "encoder") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
-  const unknownAnswer = model.task === "tag" ? row(new Int32Array(ids.length).fill(-1)) : array("int32", [-1]);
+  const unknown = (count: number) => row(new Int32Array(count).fill(-1));
+  const several = model.labelling === "several";
+  const unknownAnswer = model.task === "tag" ? unknown(ids.length) : several ? unknown(model.labels) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
   return { feeds, tokens: model.task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }

@@ -3,7 +3,7 @@ import { inPart } from "../graph/place.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
-import { softmaxCrossEntropy } from "../ops/loss.ts";
+import { sigmoidCrossEntropy, softmaxCrossEntropy } from "../ops/loss.ts";
 import type { Mode } from "./transformer.ts";
 
 // What models are trained on: the mean negative log-likelihood of the right answers.
@@ -14,12 +14,20 @@ export interface LossOptions {
   /** The target that does not count, −1 unless another is given; null if every position counts. */
   readonly ignore?: number | null;
   readonly smoothing?: number;
+  /** How much each class counts, in the order of its score; a mean of 1 over the training data keeps losses comparable. */
+  readonly classWeights?: readonly number[];
 }
 
 export const modeOf = ({ training = true }: LossOptions): Mode => ({ training });
 
-const crossEntropy = (scores: Tensor, targets: Tensor, { ignore = -1, smoothing }: LossOptions): Tensor =>
-  inPart("loss", () => softmaxCrossEntropy(scores, targets, { ignore: ignore ?? undefined, smoothing }));
+const crossEntropy = (scores: Tensor, targets: Tensor, { ignore = -1, smoothing, classWeights: weights }: LossOptions): Tensor =>
+  inPart("loss", () => softmaxCrossEntropy(scores, targets, { ignore: ignore ?? undefined, smoothing, weights }));
+
+/** The same for labels of which each is there or not; targets have the shape of the scores. */
+export const separatelyScored = (scores: Tensor, targets: Tensor, { smoothing, classWeights: weights }: LossOptions) => ({
+  loss: inPart("loss", () => sigmoidCrossEntropy(scores, targets, { smoothing, weights })),
+  scores,
+});
 
 /** A loss, and the scores it is taken of. */
 export const scored = (scores: Tensor, targets: Tensor, options: LossOptions) => ({ loss: crossEntropy(scores, targets, options), scores });
