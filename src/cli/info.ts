@@ -1,8 +1,10 @@
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
-import { openRun, paths } from "../runs/folder.ts";
+import { openRun, paths, readCalibration } from "../runs/folder.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { normalisationOf } from "../tokens/normaliser.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { countParameters, type PartCount } from "../weights/count.ts";
 import { bareCommand } from "./commands.ts";
 
@@ -21,6 +23,7 @@ function describe(folder: string) {
   const count = countParameters(parametersOf(modelLoss(config.model)));
   const metadata = readSafetensorsHeader(paths(folder).model)?.metadata;
   const validLoss = metadata?.get("validLoss");
+  const calibration = readCalibration(folder);
   return {
     run: folder,
     task: config.task,
@@ -28,38 +31,76 @@ function describe(folder: string) {
     ...(config.labels && { labels: config.labels }),
     parameters: count.count,
     parts: parts(count),
-    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size },
+    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
     data: config.data,
     training: config.training,
     step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
+    ...(calibration && { calibration }),
     best: metadata ? { step: Number(metadata.get("step")), validLoss: validLoss === undefined ? null : Number(validLoss) } : null,
   };
+}
+
+/** How a tokenizer that was trained here changes the text before it reads it. */
+function readsAs({ json, kind }: Tokenizer): { readonly lowercase?: boolean; readonly normalize?: string } {
+  const found = kind === "other" || !("normalizer" in json) ? undefined : normalisationOf(json.normalizer as object | null);
+  return { ...(found?.lowercase && { lowercase: true }), ...(found && found.normalize !== "none" && { normalize: found.normalize }) };
 }
 
 /** Two levels of places are enough to see where the parameters are. */
 const parts = (count: PartCount): Record<string, number> =>
   Object.fromEntries(count.parts.flatMap((part) => part.parts.map((inner) => [`${part.name}/${inner.name}`, inner.count])));
 
-function report({ run, task, model, labels, parameters, parts: places, tokenizer, data, training, step, best }: Facts): string {
+function report({
+  run,
+  task,
+  model,
+  labels,
+  parameters,
+  parts: places,
+  tokenizer,
+  data,
+  training,
+  step,
+  calibration,
+  best,
+}: Facts): string {
   const settings = (values: object) =>
     Object.entries(values)
       .map(([name, value]) => `${name} ${value}`)
       .join(", ");
   const source = data.source.kind === "recipe" ? `the recipe ${data.source.name}` : data.source.files.join(", ");
+  const several = model.model === "encoder" && model.labelling === "several";
+  const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
   const unit = task === "lm" ? "bytes" : "examples";
   const lines: [string, string][] = [
     ["run", run],
-    ["task", labels ? `${task}, ${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}` : task],
+    [
+      "task",
+      labels
+        ? `${task}, ${several ? "any number of " : ""}${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}`
+        : task,
+    ],
     ["model", settings(model).replace(/^model /, "")],
     ["parameters", `${parameters.toLocaleString("en")}`],
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
-    ["tokenizer", `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries`],
+    [
+      "tokenizer",
+      `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}`,
+    ],
     ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
     ["training", settings(training)],
     [
       "so far",
       `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,
     ],
+    ...(calibration
+      ? [
+          [
+            "calibrated",
+            `temperature ${calibration.temperature.toFixed(3)}, fitted to ${calibration.examples} held-out examples: calibration error ${calibration.ece.toFixed(4)}, ${calibration.eceBefore.toFixed(4)} without`,
+          ] as [string, string],
+        ]
+      : []),
     [
       "best",
       best === null

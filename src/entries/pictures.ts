@@ -4,6 +4,7 @@ export { attentionGrid } from "../pictures/attention-grid.ts";
 export { type AttentionMap, alignment, attentionMap } from "../pictures/attention-map.ts";
 export { attentionText, type TextOptions } from "../pictures/attention-text.ts";
 export { type ComparedSeries, type Comparison, comparison } from "../pictures/comparison.ts";
+export { type ConfusionMatrix, confusionMatrix } from "../pictures/confusion-matrix.ts";
 export { type HeadScores, type HeadStatistics, headStatistics } from "../pictures/head-statistics.ts";
 export { interactiveHtml } from "../pictures/interactive-html.ts";
 export { type Geometry, layerNormGeometry } from "../pictures/layer-norm-geometry.ts";

@@ -1,6 +1,7 @@
 import { cacheFolder } from "../data/cache.ts";
 import { filesSource } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
+import type { ClassWeights } from "../runs/class-weights.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { RunSettings } from "../runs/prepare.ts";
@@ -8,12 +9,13 @@ import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Columns, Task } from "../text/examples.ts";
+import type { NormalForm } from "../tokens/index.ts";
 import { open, type Trained } from "./trained.ts";
 
 /** Any setting of any model; the vocabulary and the labels come from the data. */
 export type ModelSettings =
   | Partial<Omit<DecoderInput, "vocab">>
-  | Partial<Omit<EncoderInput, "vocab" | "labels">>
+  | Partial<Omit<EncoderInput, "vocab" | "labels" | "labelling">>
   | Partial<Omit<EncoderDecoderInput, "vocab" | "sourceVocab">>
   | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>;
 
@@ -27,7 +29,7 @@ interface HostSettings {
   readonly listen?: (event: RunEvent) => void;
 }
 
-export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
+export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights">>, HostSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -35,7 +37,12 @@ export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
   /** char, byte, word, bpe, wordpiece, unigram, or the path of a tokenizer.json. */
   readonly tokenizer?: string;
   readonly vocab?: number;
+  /** Whether the tokenizer reads everything in lower case, and in which Unicode normal form; saved with it. */
+  readonly lowercase?: boolean;
+  readonly normalize?: NormalForm;
   readonly model?: ModelSettings;
+  /** How much each class counts: "balanced", or a number for some labels. */
+  readonly classWeights?: ClassWeights;
   readonly valid?: string;
   readonly validFraction?: number;
   readonly columns?: Columns;
@@ -46,9 +53,26 @@ export type Finished = Trained & { readonly result: TrainResult };
 
 /** Trains on files, as `qkv train` does, and opens the run that comes of it. */
 export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
-  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, device, listen, ...training } = settings;
+  const {
+    out,
+    overwrite,
+    task,
+    tokenizer,
+    vocab,
+    lowercase,
+    normalize,
+    model,
+    classWeights,
+    valid,
+    validFraction,
+    columns,
+    cache,
+    device,
+    listen,
+    ...training
+  } = settings;
   const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
-  const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
+  const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training };
   return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen });
 }
 

@@ -12,6 +12,7 @@ import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringLoss } from "../training/score.ts";
 import { initialise } from "../weights/initialise.ts";
+import type { Calibrated } from "./calibrate.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
@@ -32,6 +33,7 @@ export type RunEvent =
     }
   | { readonly kind: "warning"; readonly sentence: string }
   | { readonly kind: "saved"; readonly step: number }
+  | ({ readonly kind: "calibrated" } & Calibrated)
   | { readonly kind: "interrupted"; readonly step: number };
 
 export interface TrainOptions {
@@ -72,7 +74,8 @@ export async function* drive(
   const { model, training } = config;
   const { steps, seed, threads } = training;
   const device = { ...(options.device ?? nodeDevice()), threads };
-  const loss = modelLoss(model, { smoothing: training.labelSmoothing, ...(config.task === "lm" && { ignore: null }) });
+  const { classWeights } = training;
+  const loss = modelLoss(model, { smoothing: training.labelSmoothing, classWeights, ...(config.task === "lm" && { ignore: null }) });
   const layout = parametersOf(loss);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
@@ -101,7 +104,7 @@ export async function* drive(
     perEpoch: material.batches.perEpoch,
   };
   const held = material.validation;
-  const scoring = held && scoringLoss(model, { device });
+  const scoring = held && scoringLoss(model, { device }, { classWeights }); // weighted as in training, to be compared with it
   let progress = position.progress;
   const recent: number[] = [];
   let [trainingSeconds, validationSeconds, tokens, interrupted] = [0, 0, 0, false];

@@ -4,14 +4,23 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
-import { amount, type Found, loadRaw, taskOfData } from "../data/raw.ts";
+import { amount, type Found, labellingOf, loadRaw, taskOfData } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Example } from "../text/examples.ts";
-import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
+import type { Example, Labelling } from "../text/examples.ts";
+import {
+  type NormalForm,
+  parseTokenizer,
+  saveTokenizer,
+  type Tokenizer,
+  type TokenizerKind,
+  tokenizerKinds,
+  trainTokenizer,
+} from "../tokens/index.ts";
+import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
 import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
@@ -26,9 +35,14 @@ export interface RunSettings {
   readonly tokenizer?: string;
   /** Entries of a tokenizer that is trained. */
   readonly vocab?: number;
+  /** Whether a tokenizer that is trained reads everything in lower case, and in which Unicode normal form. */
+  readonly lowercase?: boolean;
+  readonly normalize?: NormalForm;
   /** Sizes and choices under the names of the model's config. */
   readonly model?: Readonly<Record<string, unknown>> & { readonly model?: ModelName };
-  readonly training?: Partial<TrainingConfig>;
+  /** How much each class counts (classify, tag). */
+  readonly classWeights?: ClassWeights;
+  readonly training?: Partial<Omit<TrainingConfig, "classWeights">>;
 }
 
 export interface Prepared {
@@ -50,6 +64,7 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
         code: "config.task",
         path: "task",
       });
+    refuseForTask(settings, task);
     const name = modelFor(task, given.model);
     const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
     learned = { name, early, tokenizer: await tokenizerOf(found, texts, settings) };
@@ -58,13 +73,19 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const { name, early, tokenizer } = learned;
   const task = taskOfData(raw);
   const labels = raw.kind === "examples" ? labelsOf(raw) : undefined;
-  if (labels?.length === 1)
+  const labelling = raw.kind === "examples" ? (labellingOf(raw.train) ?? "one") : "one";
+  if (labels?.length === 0) throw new DataError(`${whereFrom(settings.source)}no example has a label; give some that have`);
+  if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
   const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
-  const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, context });
-  const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }));
+  const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
+  const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
+  const training = trainingConfig({
+    ...trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }),
+    ...(classWeights && { classWeights }),
+  });
   refuseTooBig(parametersOf(modelLoss(model)).total, model, training, freeMemory());
   const config: RunConfig = {
     format: 1,
@@ -88,11 +109,27 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
 const stratified = (source: DataSource): DataSource =>
   source.kind === "files" && source.valid === undefined ? { split: "stratified", ...source } : source;
 
+/** Settings that are for some tasks only. */
+function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {
+  const wrong =
+    classWeights !== "none" && task !== "classify" && task !== "tag"
+      ? { path: "classWeights", of: "classify and tag" }
+      : training.calibrate === "temperature" && task !== "classify"
+        ? { path: "calibrate", of: "classify" }
+        : undefined;
+  if (wrong)
+    throw new ConfigError(sentence`${setting(wrong.path)} is for ${wrong.of}, and this is ${setting("task", task)}; leave it out`, {
+      code: "config.task",
+      path: wrong.path,
+    });
+}
+
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
 interface Settled {
   readonly vocab: number;
   readonly labels?: number;
+  readonly labelling?: Labelling;
   readonly context?: unknown;
 }
 
@@ -101,9 +138,9 @@ export function modelWith(
   task: Task,
   name: ModelName,
   given: Readonly<Record<string, unknown>>,
-  { vocab, labels, context }: Settled,
+  { vocab, labels, labelling = "one", context }: Settled,
 ): ModelConfig {
-  const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
+  const tasked = name === "encoder" ? { task, labels, labelling } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
   const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};
   return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
@@ -119,18 +156,21 @@ function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task
   return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
 }
 
-async function tokenizerOf(found: Found, texts: AsyncIterable<string>, { tokenizer: wanted, vocab }: RunSettings): Promise<Tokenizer> {
+async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings): Promise<Tokenizer> {
+  const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
   const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
-  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts, { vocab });
+  if ((tokenizerKinds as readonly string[]).includes(kind))
+    return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize });
   if (!kind.endsWith(".json"))
     throw new ConfigError(
       `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,
       { code: "config.unknown-name", path: "tokenizer" },
     );
-  if (vocab !== undefined)
-    throw new ConfigError(sentence`${setting("vocab")} is for a tokenizer that is trained; ${kind} has its own`, {
+  const own = vocab !== undefined ? "vocab" : lowercase ? "lowercase" : normalize !== undefined ? "normalize" : undefined;
+  if (own !== undefined)
+    throw new ConfigError(sentence`${setting(own)} is for a tokenizer that is trained; ${kind} has its own`, {
       code: "config.conflict",
-      path: "vocab",
+      path: own,
     });
   return parseTokenizer(await readTokenizer(kind), kind);
 }

@@ -1,8 +1,11 @@
 import { DataError } from "../base/errors.ts";
+import type { Encoded } from "../data/encoded.ts";
 import { type Material, materialOf } from "../data/material.ts";
 import type { DataSource } from "../data/source.ts";
+import { nodeDevice } from "../node/device.ts";
+import { calibrate } from "./calibrate.ts";
 import { drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
-import { clearRun, lockRun, makeFolder, openRun, refuseExisting, usualFolder, writeRun } from "./folder.ts";
+import { clearRun, lockRun, makeFolder, type OpenRun, openRun, refuseExisting, usualFolder, writeRun } from "./folder.ts";
 import { prepare, type RunSettings } from "./prepare.ts";
 import { type Changes, reopen } from "./resume.ts";
 
@@ -22,11 +25,21 @@ export async function* trainRun(
     clearRun(folder, overwrite);
     writeRun(folder, config, tokenizer);
     for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
-    return yield* drive({ folder, config, tokenizer }, material, options);
+    return yield* driven({ folder, config, tokenizer }, encoded, material, options);
   } finally {
     material.close();
     unlock();
   }
+}
+
+/** Trains to the end, and then makes the probabilities true. */
+async function* driven(run: OpenRun, encoded: Encoded, material: Material, options: TrainOptions): AsyncGenerator<RunEvent, TrainResult> {
+  const result = yield* drive(run, material, options);
+  if (result.ending === "interrupted") return result;
+  const { threads } = run.config.training;
+  const found = await calibrate(run, encoded, { ...(options.device ?? nodeDevice()), threads });
+  if (found) yield { kind: "calibrated", ...found };
+  return result;
 }
 
 /** What is wrong with all of the data is said with its file. */
@@ -47,7 +60,7 @@ export async function* resumeRun(folder: string, changes: Changes, options: Trai
     const { run, encoded } = await reopen(folder, changes, options.cache);
     const material = materialOf(encoded, run.config, run.tokenizer);
     try {
-      return yield* drive(run, material, options);
+      return yield* driven(run, encoded, material, options);
     } finally {
       material.close();
     }

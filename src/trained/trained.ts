@@ -15,6 +15,8 @@ export interface TrainedParts {
   readonly labels?: readonly string[];
   readonly weights: Weights;
   readonly device: Device;
+  /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
+  readonly temperature?: number;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
 }
@@ -62,6 +64,11 @@ export class TrainedModel implements TrainedParts {
   /** Asked for when they are wanted: a run's file need not be opened to see what the run is. */
   get weights(): Weights {
     return this.#weights.weights;
+  }
+
+  /** What a classifier's scores are divided by before they become probabilities. */
+  get temperature(): number {
+    return this.#weights.temperature ?? 1;
   }
 
   get task(): Task {

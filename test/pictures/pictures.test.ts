@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { attentionGrid } from "../../src/pictures/attention-grid.ts";
 import { alignment, attentionMap } from "../../src/pictures/attention-map.ts";
 import { comparison } from "../../src/pictures/comparison.ts";
+import { confusionMatrix } from "../../src/pictures/confusion-matrix.ts";
 import { headStatistics } from "../../src/pictures/head-statistics.ts";
 import { layerNormGeometry } from "../../src/pictures/layer-norm-geometry.ts";
 import { lossCurves } from "../../src/pictures/loss-curves.ts";
@@ -60,6 +61,24 @@ const pictures: Readonly<Record<string, () => string>> = {
         { name: "rnn", values: [0.5, 0.2, 0.04, 1.5e-3, 3e-6, 1e-11] },
         { name: "attention", values: [0.1, 0.1, 0.09, 0.08, 0.08, 0.07] },
       ],
+    }),
+  "confusion.svg": () =>
+    confusionMatrix({
+      labels: ["delivery", "payment", "<b>account</b>", "other"],
+      confusion: [
+        [40, 2, 0, 0],
+        [1, 1234, 3, 0],
+        [5, 0, 5, 0],
+        [0, 0, 0, 0],
+      ],
+    }),
+  "confusion-90.svg": () =>
+    confusionMatrix({
+      labels: Array.from({ length: 90 }, (_, i) => `label ${i}`),
+      confusion: Array.from({ length: 90 }, (_, i) =>
+        Array.from({ length: 90 }, (_, j) => (i === j ? 9 : (i * 7 + j * 3) % 41 === 0 ? 1 : 0)),
+      ),
+      title: "Confusion of 90 labels",
     }),
   "layer-norm-geometry.svg": () => layerNormGeometry(geometryPanels()),
   "head-statistics.svg": () => headStatistics(statistics(4, 4)),
