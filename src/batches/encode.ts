@@ -1,9 +1,19 @@
 import { DataError } from "../base/errors.ts";
 import { type Sentence, sentence, setting } from "../base/sentence.ts";
-import type { Classified, Example, ExampleTask, Origin, Pair, Tagged } from "../text/examples.ts";
+import type { Classified, Example, ExampleTask, Labelling, Origin, Pair, SeveralLabelled, Tagged } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
-import { type LabelledIds, type Layout, labelledLayout, type PairIds, pairLayout, type TaggedIds, taggedLayout } from "./examples.ts";
+import {
+  type LabelledIds,
+  type Layout,
+  labelledLayout,
+  type PairIds,
+  pairLayout,
+  type SeveralIds,
+  severalLayout,
+  type TaggedIds,
+  taggedLayout,
+} from "./examples.ts";
 
 // Examples as ids, at their full length; `cut` comes later, when the context is known.
 
@@ -28,6 +38,15 @@ export function encodeClassified(examples: readonly Classified[], tokenizer: Tok
   return examples.map((example) => ({ ids: nonEmpty(tokenizer.encode(example.text), example), label: indexOf(example.label, example) }));
 }
 
+export function encodeSeveral(examples: readonly SeveralLabelled[], tokenizer: Tokenizer, labels: readonly string[]): SeveralIds[] {
+  const indexOf = labelIndex(labels);
+  return examples.map((example) => {
+    const there = new Uint8Array(labels.length);
+    for (const label of example.labels) there[indexOf(label, example)] = 1;
+    return { ids: nonEmpty(tokenizer.encode(example.text), example), there };
+  });
+}
+
 /** A text of which no token is left (a space, say, for a word tokenizer) would have nothing to look at. */
 function nonEmpty(ids: Int32Array, origin: Origin): Int32Array {
   if (ids.length === 0)
@@ -43,6 +62,8 @@ function nonEmpty(ids: Int32Array, origin: Origin): Int32Array {
  * tag on the first.
  */
 export function tagUnits(text: string, tokenizer: Tokenizer): Int32Array[] {
+  // What a normaliser makes of a character may be several, or a part of one: each is read by itself, so that tags stay with theirs.
+  if (tokenizer.kind === "char" && tokenizer.normalised) return Array.from(text, (character) => tokenizer.encode(character));
   if (tokenizer.kind === "char" || tokenizer.kind === "byte") return Array.from(tokenizer.encode(text), (id) => Int32Array.of(id));
   return wordsOf(text).map((word, i) => tokenizer.encode(i === 0 ? word : ` ${word}`));
 }
@@ -106,23 +127,29 @@ export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): Pa
   });
 }
 
-type Encode<E> = (examples: readonly Example[]) => E[];
+/** An example of any task as ids. */
+export type ExampleIds = LabelledIds | SeveralIds | TaggedIds | PairIds;
 
-/** How a task's examples become ids, and how those are batched. The task says which examples these are. */
-export function encoding(
-  task: ExampleTask,
-  tokenizer: Tokenizer,
-  labels: readonly string[],
-): { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> } {
+export interface Encoding {
+  encode(examples: readonly Example[]): ExampleIds[];
+  readonly layout: Layout<ExampleIds>;
+}
+
+/** How a task's examples become ids, and how those are batched. The task, and how many labels a text has, say which examples these are. */
+export function encoding(task: ExampleTask, tokenizer: Tokenizer, labels: readonly string[], labelling: Labelling = "one"): Encoding {
   const kinds = {
     classify: {
       encode: (examples: readonly Example[]) => encodeClassified(examples as Classified[], tokenizer, labels),
       layout: labelledLayout,
     },
+    several: {
+      encode: (examples: readonly Example[]) => encodeSeveral(examples as SeveralLabelled[], tokenizer, labels),
+      layout: severalLayout,
+    },
     tag: { encode: (examples: readonly Example[]) => encodeTagged(examples as Tagged[], tokenizer, labels), layout: taggedLayout },
     translate: { encode: (examples: readonly Example[]) => encodePairs(examples as Pair[], tokenizer), layout: pairLayout },
   };
-  return kinds[task] as { encode: Encode<LabelledIds | TaggedIds | PairIds>; layout: Layout<LabelledIds | TaggedIds | PairIds> };
+  return kinds[task === "classify" && labelling === "several" ? "several" : task] as Encoding;
 }
 
 /** The same examples, none longer than the context, and how many had to be cut. */

@@ -14,6 +14,12 @@ export interface LabelledIds {
   readonly label: number;
 }
 
+/** A text with 1 or 0 for each label. */
+export interface SeveralIds {
+  readonly ids: Int32Array;
+  readonly there: Uint8Array;
+}
+
 /** A text with a label, or none (−1), for each token. */
 export interface TaggedIds {
   readonly ids: Int32Array;
@@ -49,6 +55,21 @@ export const labelledLayout: Layout<LabelledIds> = {
     tokens: read(examples.map(({ ids }) => ids)),
     places: rows * time,
   }),
+};
+
+export const severalLayout: Layout<SeveralIds> = {
+  lengths: ({ ids }) => [ids.length],
+  batch: (examples, rows, [time]) => {
+    const labels = examples[0]?.there.length ?? 0;
+    const targets = new Int32Array(rows * labels).fill(ignored);
+    for (const [row, { there }] of examples.entries()) targets.set(there, row * labels);
+    return {
+      feeds: { ...texts(examples, rows, time), targets: array("int32", targets, [rows, labels]) },
+      targets: examples.length * labels,
+      tokens: read(examples.map(({ ids }) => ids)),
+      places: rows * time,
+    };
+  },
 };
 
 export const taggedLayout: Layout<TaggedIds> = {

@@ -130,7 +130,7 @@ function trainingWorkload(model: ModelConfig, cost: ModelCost): Workload {
 function feedsOf(fn: TensorFunction, sizes: Sizes, model: ModelConfig, seed: number): Record<string, HostArray> {
   const { time = 1, sourceTime = time, past = 0 } = sizes;
   const whole: Readonly<Record<string, number>> = { lengths: sourceTime, before: past, last: time - 1, count: time };
-  const labels = "labels" in model ? model.labels : model.vocab;
+  const labels = !("labels" in model) ? model.vocab : model.labelling === "several" ? 2 : model.labels;
   const below: Readonly<Record<string, number>> = { targets: labels, source: ("sourceVocab" in model && model.sourceVocab) || model.vocab };
   const source = chance(seed);
   return Object.fromEntries(

@@ -14,7 +14,7 @@ const commands = {
   train: {
     arguments: { "[data...]": "files to train on; without any, a recipe" },
     summary:
-      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label (classify), text,tags (tag) or source,target (translate)",
+      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag) or source,target (translate)",
   },
   info: {
     arguments: run,

@@ -1,10 +1,15 @@
-import type { Command } from "commander";
+import { extname } from "node:path";
+import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import type { Measures } from "../evaluation/evaluate.ts";
-import { open } from "../library/trained.ts";
+import { open, type Trained } from "../library/trained.ts";
+import { confusionMatrix } from "../pictures/confusion-matrix.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
+import { report } from "./eval-report.ts";
 import { addFlags, columnFlags, typedColumns } from "./flags.ts";
+import { writeOutput } from "./output-file.ts";
+import { pngOf } from "./png.ts";
 import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 
 interface Options {
@@ -13,40 +18,43 @@ interface Options {
   readonly weights?: Precision;
   readonly beams?: number;
   readonly lengthPenalty?: number;
+  readonly out?: string;
 }
 
-export const evalCommand = addFlags(bareCommand("eval"), columnFlags, beamFlags, engineFlags).action(
-  async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty }: Options, command: Command) => {
+const pictureFlags: readonly Option[] = [new Option("--out <file>", "the confusion of labels or tags as a picture, .svg or .png")];
+
+export const evalCommand = addFlags(bareCommand("eval"), pictureFlags, columnFlags, beamFlags, engineFlags).action(
+  async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty, out }: Options, command: Command) => {
     const begin = performance.now();
     const run = open(folder, { threads, precision });
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     if (run.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
       throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.task}`);
     refuseLonePenalty({ beams, lengthPenalty });
+    const ending = out === undefined ? undefined : endingOf(out, run);
     const measures = await run.evaluate(files, { columns: typedColumns(command), warn, beams, lengthPenalty });
+    if (out !== undefined && ending !== undefined) {
+      const svg = pictureOf(measures, folder);
+      writeOutput(out, ending === ".png" ? await pngOf(svg) : svg);
+      console.error(`wrote ${out}`);
+    }
     const result = { ...measures, seconds: (performance.now() - begin) / 1000 };
-    console.log(json ? JSON.stringify(result) : report(result));
+    console.log(json ? JSON.stringify(result) : report(result, { columns: process.stdout.columns ?? 100 }));
   },
 );
 
-const rounded = (value: number): string => (Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(4));
-
-/** One line for each measure, and the confusion as a table. */
-function report(result: Measures & { readonly seconds: number }): string {
-  const lines = Object.entries(result)
-    .filter(([, value]) => typeof value === "number")
-    .map(([name, value]) => `${name.padEnd(16)}${rounded(value as number)}`);
-  return "confusion" in result && result.labels.length <= 20 ? [...lines, "", confusionTable(result)].join("\n") : lines.join("\n");
+/** How the picture is to be written, if there is one of this run. */
+function endingOf(out: string, { task, model }: Trained): ".svg" | ".png" {
+  if (task !== "classify" && task !== "tag")
+    throw new ConfigError(`--out draws the confusion of labels or tags; a run for ${task} has none, so leave it out`);
+  if (model.model === "encoder" && model.labelling === "several")
+    throw new ConfigError("--out draws labels that were taken for others, and those of this run do not exclude each other; leave it out");
+  const ending = extname(out).toLowerCase();
+  if (ending === ".svg" || ending === ".png") return ending;
+  throw new ConfigError(`--out ${out}: the confusion can be written as .svg or .png; choose such a file name`);
 }
 
-function confusionTable({
-  confusion,
-  labels,
-}: {
-  readonly confusion: readonly (readonly number[])[];
-  readonly labels: readonly string[];
-}): string {
-  const cells = [["true \\ found", ...labels], ...confusion.map((row, i) => [labels[i], ...row.map(String)])];
-  const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-  return cells.map((row) => row.map((cell, column) => cell.padStart(widths[column])).join("  ")).join("\n");
+function pictureOf(measures: Measures, folder: string): string {
+  if (!("confusion" in measures) || "micro" in measures) throw new ConfigError("there is no confusion to draw");
+  return confusionMatrix({ labels: measures.labels, confusion: measures.confusion, title: `Confusion of ${folder}` });
 }

@@ -9,6 +9,7 @@ import { cells } from "../layers/recurrent.ts";
 import { scoreKinds } from "../layers/scores.ts";
 import { modelNames } from "../models/any.ts";
 import { pools } from "../models/config.ts";
+import { calibrations } from "../runs/config.ts";
 import { type Columns, roles } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
@@ -72,6 +73,7 @@ export const trainingFlags: readonly Option[] = [
   number("--eval-every <steps>", "how often to validate (default a tenth of the steps)", wholeNumber),
   number("--save-every <steps>", "how often to save a checkpoint (default a tenth of the steps)", wholeNumber),
   number("--keep <n>", "how many checkpoints stay", wholeNumber),
+  choice("--calibrate <how>", "what makes probabilities true, fitted to the held-out part (classify; default temperature)", calibrations),
   number("--patience <n>", "stop after so many validations without an improvement; 0 for never", countFromZero),
   new Option(
     "--freeze <scopes>",
@@ -80,8 +82,7 @@ export const trainingFlags: readonly Option[] = [
 ];
 
 export const columnFlags: readonly Option[] = roles.map(
-  (name) =>
-    new Option(`--${name}-column <name>`, `the column that holds ${name === "tags" ? "the tags" : `the ${name}`} (default "${name}")`),
+  (name) => new Option(`--${name}-column <name>`, `the column that holds the ${name} (default "${name}")`),
 );
 
 export function addFlags(command: Command, ...lists: readonly (readonly Option[])[]): Command {

@@ -1,8 +1,10 @@
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
-import { openRun, paths } from "../runs/folder.ts";
+import { openRun, paths, readCalibration } from "../runs/folder.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { normalisationOf } from "../tokens/normaliser.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { countParameters, type PartCount } from "../weights/count.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { bareCommand } from "./commands.ts";
@@ -24,6 +26,7 @@ function describe(folder: string) {
   const trained = trainedLayout(layout, config.training.freeze).total;
   const metadata = readSafetensorsHeader(paths(folder).model)?.metadata;
   const validLoss = metadata?.get("validLoss");
+  const calibration = readCalibration(folder);
   return {
     run: folder,
     task: config.task,
@@ -32,11 +35,12 @@ function describe(folder: string) {
     parameters: count.count,
     ...(trained < count.count && { trained, frozen: count.count - trained }),
     parts: parts(count),
-    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size },
+    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
     data: config.data,
     ...(config.from && { from: { ...config.from, newLabels: (config.labels ?? []).slice(config.from.labels ?? 0) } }),
     training: config.training,
     step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
+    ...(calibration && { calibration }),
     best: metadata ? { step: Number(metadata.get("step")), validLoss: validLoss === undefined ? null : Number(validLoss) } : null,
   };
 }
@@ -49,25 +53,41 @@ function fromWords({ run, step, sha256, newLabels }: NonNullable<Facts["from"]>)
   return `${run}, step ${step.toLocaleString("en")} (weights ${sha256.slice(0, 12)}…)${labels}`;
 }
 
+/** How a tokenizer that was trained here changes the text before it reads it. */
+function readsAs({ json, kind }: Tokenizer): { readonly lowercase?: boolean; readonly normalize?: string } {
+  const found = kind === "other" || !("normalizer" in json) ? undefined : normalisationOf(json.normalizer as object | null);
+  return { ...(found?.lowercase && { lowercase: true }), ...(found && found.normalize !== "none" && { normalize: found.normalize }) };
+}
+
 /** Two levels of places are enough to see where the parameters are. */
 const parts = (count: PartCount): Record<string, number> =>
   Object.fromEntries(count.parts.flatMap((part) => part.parts.map((inner) => [`${part.name}/${inner.name}`, inner.count])));
 
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
-  const { parts: places, tokenizer, data, from, training, step, best } = rest;
+  const { parts: places, tokenizer, data, from, training, step, calibration, best } = rest;
   const settings = (values: object) =>
     Object.entries(values)
       .map(([name, value]) => `${name} ${value}`)
       .join(", ");
   const source = data.source.kind === "recipe" ? `the recipe ${data.source.name}` : data.source.files.join(", ");
+  const several = model.model === "encoder" && model.labelling === "several";
+  const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
   const unit = task === "lm" ? "bytes" : "examples";
   const lines: [string, string][] = [
     ["run", run],
-    ["task", labels ? `${task}, ${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}` : task],
+    [
+      "task",
+      labels
+        ? `${task}, ${several ? "any number of " : ""}${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}`
+        : task,
+    ],
     ["model", settings(model).replace(/^model /, "")],
     ["parameters", `${parameters.toLocaleString("en")}${frozenWords(trained, frozen)}`],
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
-    ["tokenizer", `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries`],
+    [
+      "tokenizer",
+      `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}`,
+    ],
     ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
     ...(from ? [["from", fromWords(from)] as [string, string]] : []),
     ["training", settings(training)],
@@ -75,6 +95,14 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
       "so far",
       `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,
     ],
+    ...(calibration
+      ? [
+          [
+            "calibrated",
+            `temperature ${calibration.temperature.toFixed(3)}, fitted to ${calibration.examples} held-out examples: calibration error ${calibration.ece.toFixed(4)}, ${calibration.eceBefore.toFixed(4)} without`,
+          ] as [string, string],
+        ]
+      : []),
     [
       "best",
       best === null

@@ -71,6 +71,9 @@ export class Progress {
       case "stopped":
         this.#print(`stopped at step ${grouped(event.step)}: no improvement in ${event.waited} validations`);
         break;
+      case "calibrated":
+        this.#print(calibration(event));
+        break;
       case "saved":
       case "interrupted":
         break;
@@ -113,6 +116,10 @@ export class Progress {
     else this.#screen.write(`${text}\n`);
   }
 }
+
+/** What a classifier is worth at the end, in a line. */
+const calibration = ({ accuracy, f1, ece, eceBefore, temperature, examples }: Extract<RunEvent, { kind: "calibrated" }>): string =>
+  `on ${grouped(examples)} held-out examples: accuracy ${accuracy.toFixed(4)}, F1 ${f1.toFixed(4)}, calibration error ${ece.toFixed(4)} (${eceBefore.toFixed(4)} without the temperature of ${temperature.toFixed(2)})`;
 
 function bar(share: number): string {
   const full = Math.round(share * 24);

@@ -5,6 +5,7 @@ import { filesSource } from "../data/source.ts";
 import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { recipe } from "../recipes/index.ts";
+import type { ClassWeights } from "../runs/class-weights.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import { openRun } from "../runs/folder.ts";
@@ -12,13 +13,14 @@ import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, changeable } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import { taskNames } from "../text/columns.ts";
+import { type NormalForm, normalForms } from "../tokens/normaliser.ts";
 import { tokenizerKinds } from "../tokens/tokenizer.ts";
 import { bareCommand } from "./commands.ts";
 import { flagWords } from "./flag-words.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
 import { duration, Progress } from "./terminal.ts";
-import { share, wholeNumber } from "./values.ts";
+import { classWeights, share, wholeNumber } from "./values.ts";
 
 const dataFlags: readonly Option[] = [
   new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(taskNames),
@@ -28,6 +30,14 @@ const dataFlags: readonly Option[] = [
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
   new Option("--tokenizer <kind>", `${tokenizerKinds.join(", ")}, or a tokenizer.json`),
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
+  new Option("--lowercase", "the tokenizer that is trained reads everything in lower case"),
+  new Option("--normalize <form>", "the Unicode normal form that it reads (default none)").choices(normalForms),
+];
+
+const labelFlags: readonly Option[] = [
+  new Option("--class-weights <how>", "how much each label counts: balanced (the rarer the more), label=weight,…, or none").argParser(
+    classWeights,
+  ),
 ];
 
 const splitFlags: readonly Option[] = [
@@ -54,6 +64,9 @@ interface Options {
   readonly preset?: string;
   readonly tokenizer?: string;
   readonly vocab?: number;
+  readonly lowercase?: boolean;
+  readonly normalize?: NormalForm;
+  readonly classWeights?: ClassWeights;
   readonly valid?: string;
   readonly validFraction?: number;
   readonly out?: string;
@@ -63,7 +76,17 @@ interface Options {
   readonly json?: boolean;
 }
 
-export const train = addFlags(bareCommand("train"), placeFlags, runFlags, dataFlags, splitFlags, columnFlags, modelFlags, trainingFlags);
+export const train = addFlags(
+  bareCommand("train"),
+  placeFlags,
+  runFlags,
+  dataFlags,
+  labelFlags,
+  splitFlags,
+  columnFlags,
+  modelFlags,
+  trainingFlags,
+);
 
 train.action(async (data: string[], options: Options, command: Command) => {
   const events = options.resume === undefined ? newRun(data, options, command) : resumed(options.resume, data, command);
@@ -77,7 +100,7 @@ function newRun(files: readonly string[], options: Options, command: Command) {
 
 function resumed(folder: string, files: readonly string[], command: Command) {
   const free = changeable.map((name) => flagWords.setting(name));
-  const flags = [...placeFlags, ...dataFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
+  const flags = [...placeFlags, ...dataFlags, ...labelFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
   const [fixed] = typedFlags(command, flags).filter((flag) => !free.includes(flag));
   if (fixed !== undefined) {
     const only = free.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -106,6 +129,9 @@ function settingsOf(files: readonly string[], options: Options, command: Command
     source: filesSource(files, { ...options, columns: typedColumns(command) }),
     tokenizer: options.tokenizer,
     vocab: options.vocab,
+    lowercase: options.lowercase,
+    normalize: options.normalize,
+    classWeights: options.classWeights,
     model: { ...wanted, ...flags },
     training: typed(command, trainingFlags) as Partial<TrainingConfig>,
     ...parentOf(options),
@@ -132,6 +158,9 @@ function recipeSettings(
     source: { kind: "recipe", name, full: options.full ?? false },
     tokenizer: options.tokenizer ?? (goesOn ? undefined : own.tokenizer),
     vocab: options.vocab ?? (goesOn ? undefined : own.vocab),
+    lowercase: options.lowercase,
+    normalize: options.normalize,
+    classWeights: options.classWeights,
     model: { ...(goesOn ? {} : own.model), ...wanted, ...flags },
     training: { ...(goesOn ? {} : own.training), ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
     ...parentOf(options),

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import type { ClassWeights } from "../runs/class-weights.ts";
 
 // Values of flags: a wrong one is a sentence that says what was wanted.
 
@@ -43,3 +44,15 @@ export const between =
     if (text.trim() === "" || !(value >= from && value <= to)) throw new InvalidArgumentError(`a number from ${from} to ${to} is wanted.`);
     return value;
   };
+
+/** `balanced`, `none`, or a weight for some labels: `urgent=5,spam=0.5`. */
+export function classWeights(text: string): ClassWeights {
+  if (text === "balanced" || text === "none") return text;
+  const pairs = text.split(",").map((pair) => {
+    const [label, weight] = [pair.slice(0, pair.lastIndexOf("=")), Number(pair.slice(pair.lastIndexOf("=") + 1) || "?")];
+    if (label === "" || !(weight > 0))
+      throw new InvalidArgumentError("balanced, none, or labels with weights above 0 are wanted, such as urgent=5,spam=0.5.");
+    return [label, weight] as const;
+  });
+  return Object.fromEntries(pairs);
+}

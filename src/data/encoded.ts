@@ -1,8 +1,9 @@
-import { countUnknown, encoding } from "../batches/encode.ts";
-import type { LabelledIds, Layout, PairIds, TaggedIds } from "../batches/examples.ts";
+import { countUnknown, type ExampleIds, encoding } from "../batches/encode.ts";
+import type { Layout } from "../batches/examples.ts";
+import { answerOf } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { unknownSentence } from "../trained/reading.ts";
-import type { Raw, RawExamples, RawText } from "./raw.ts";
+import { labellingOf, type Raw, type RawExamples, type RawText } from "./raw.ts";
 import { type TokenisedText, tokenise } from "./tokenised.ts";
 
 // Data as ids.
@@ -14,7 +15,7 @@ export interface EncodedText {
 }
 
 /** Examples of one kind, with the layout in which they are batched. */
-export interface EncodedExamples<E extends LabelledIds | TaggedIds | PairIds = LabelledIds | TaggedIds | PairIds> {
+export interface EncodedExamples<E extends ExampleIds = ExampleIds> {
   readonly kind: "examples";
   readonly layout: Layout<E>;
   readonly train: readonly E[];
@@ -26,9 +27,7 @@ export type Encoded = EncodedText | EncodedExamples;
 /** Label names in a fixed order: numbers by size, words by code point. */
 export function labelsOf(raw: RawExamples): string[] | undefined {
   if (raw.task === "translate") return undefined;
-  const names = new Set(
-    [...raw.train, ...raw.valid].flatMap((example) => ("tags" in example ? example.tags : "label" in example ? [example.label] : [])),
-  );
+  const names = new Set([...raw.train, ...raw.valid].flatMap(answerOf));
   const numeric = [...names].every((name) => /^-?\d{1,15}$/.test(name));
   return [...names].sort(numeric ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : 1));
 }
@@ -51,7 +50,7 @@ async function encodeText({ train, valid, sha256 }: RawText, { tokenizer, tokeni
 }
 
 function encodeExamples(raw: RawExamples, { tokenizer, labels = [] }: EncodeOptions): EncodedExamples {
-  const { encode, layout } = encoding(raw.task, tokenizer, labels);
+  const { encode, layout } = encoding(raw.task, tokenizer, labels, labellingOf(raw.train));
   return { kind: "examples", layout, train: encode(raw.train), valid: encode(raw.valid) };
 }
 

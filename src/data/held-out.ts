@@ -1,7 +1,9 @@
+import { resolve } from "node:path";
 import { DataError } from "../base/errors.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import type { EvaluationData } from "../evaluation/evaluate.ts";
-import type { Columns, Task } from "../text/examples.ts";
+import type { ModelConfig } from "../models/any.ts";
+import { type Columns, type Example, inputOf, type Task } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Warn } from "../trained/reading.ts";
 import { loadRaw } from "./raw.ts";
@@ -15,6 +17,7 @@ import { type TokenisedText, tokenise } from "./tokenised.ts";
 export interface DataOwner {
   readonly config: {
     readonly task: Task;
+    readonly model: ModelConfig;
     readonly data: { readonly source: DataSource; readonly sha256: string };
     readonly tokenizer: { readonly sha256: string };
   };
@@ -30,17 +33,50 @@ export interface HeldOut {
 const nothingToClose = () => {};
 
 /** The data that was given, read as the run's task wants it. */
-export async function givenData(owner: DataOwner, files: readonly string[], columns: Columns, cache: string): Promise<HeldOut> {
-  const { task, data } = owner.config;
+export async function givenData(
+  owner: DataOwner,
+  files: readonly string[],
+  columns: Columns,
+  cache: string,
+  warn: Warn = () => {},
+): Promise<HeldOut> {
+  const { task, data, model } = owner.config;
   if (task === "lm") {
     const wrong = files.find((file) => formatOf(file) !== "txt");
     if (wrong) throw new DataError(`${wrong}: the run is a language model, which is evaluated on .txt files`);
     const documents = await openTexts(files, 0);
-    return textData(owner, [trainingParts(documents)], await drained(inspectTexts(documents)), cache);
+    const sha256 = await drained(inspectTexts(documents));
+    for (const sentence of trainedTexts(owner, files, sha256)) warn(sentence);
+    return textData(owner, [trainingParts(documents)], sha256, cache);
   }
   const known = data.source.kind === "files" ? data.source.columns : undefined;
-  const { examples } = await readExamples(files, { task, columns: { ...known, ...columns } });
+  const labelling = model.model === "encoder" && task === "classify" ? model.labelling : undefined;
+  const { examples } = await readExamples(files, { task, labelling, columns: { ...known, ...columns } });
+  for (const sentence of await trainedExamples(owner, examples)) warn(sentence);
   return { data: { kind: "examples", examples }, close: nothingToClose };
+}
+
+/** What is to be said of texts that were trained on: the same files, or files that hold the same. */
+function trainedTexts({ config: { data } }: DataOwner, files: readonly string[], sha256: string): string[] {
+  const { source } = data;
+  const own = source.kind === "files" ? source.files : [];
+  const seen = sha256 === data.sha256 ? files : files.filter((file) => own.includes(resolve(file)));
+  return seen.length > 0
+    ? [`the run was trained on ${seen.join(", ")}, so this says little about new text; without a file, what was held out is measured`]
+    : [];
+}
+
+/** The same of examples, by their inputs. Where the data of the run is not there any more, nobody can tell. */
+async function trainedExamples({ config: { task, data } }: DataOwner, examples: readonly Example[]): Promise<string[]> {
+  if (data.source.kind === "recipe") return [];
+  const raw = await loadRaw(data.source, task).catch((error) => {
+    if (error instanceof DataError) return undefined;
+    throw error;
+  });
+  if (raw?.kind !== "examples") return [];
+  const trained = new Set(raw.train.map(inputOf));
+  const seen = examples.filter((example) => trained.has(inputOf(example))).length;
+  return seen > 0 ? [`the run was trained on ${seen} of these ${examples.length} examples, so this says little about new ones`] : [];
 }
 
 /** The run's own held-out part: a recipe's test, else what it was validated with. */

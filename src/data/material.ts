@@ -52,7 +52,7 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
   const { context } = model;
   const { batch, seed } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
-  const [shorter, held] = [cut(train, context), cut(spread(valid, affordable(valid, layout)), context)];
+  const [shorter, held] = [cut(train, context), cut(validationPart({ layout, valid }), context)];
   const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
   return {
     batches,
@@ -66,6 +66,10 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
   };
 }
 
+/** What of the examples that were held out is scored while training. */
+export const validationPart = <E>({ layout, valid }: { readonly layout: Layout<E>; readonly valid: readonly E[] }): readonly E[] =>
+  spread(valid, affordable(valid, layout));
+
 /** How many examples of the usual length there are in the tokens that may be scored. */
 function affordable<E>(examples: readonly E[], layout: Layout<E>): number {
   const tokens = examples.reduce((total, example) => total + layout.lengths(example).reduce((a, b) => a + b, 0), 0);
@@ -73,6 +77,6 @@ function affordable<E>(examples: readonly E[], layout: Layout<E>): number {
 }
 
 /** At most so many, evenly from the whole list. */
-function spread<T>(list: readonly T[], most: number): readonly T[] {
+export function spread<T>(list: readonly T[], most: number): readonly T[] {
   return list.length <= most ? list : Array.from({ length: most }, (_, i) => list[Math.floor((i * list.length) / most)]);
 }

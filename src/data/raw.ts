@@ -4,8 +4,9 @@ import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
-import type { Example, ExampleTask, Task } from "../text/examples.ts";
-import { inputOf, splitByHash, withoutDuplicates } from "../text/split.ts";
+import { contradictions, smallClasses } from "../text/classes.ts";
+import { answerOf, type Example, type ExampleTask, inputOf, type Labelling, type Task } from "../text/examples.ts";
+import { type SplitRule, splitExamples, withoutDuplicates } from "../text/split.ts";
 import type { DataSource, FileSource } from "./source.ts";
 import {
   bytesOf,
@@ -144,20 +145,28 @@ function listening<Result>(pieces: AsyncGenerator<string, Result>): AsyncIterabl
   };
 }
 
-async function loadExamples({ files, valid, validFraction, columns }: FileSource, task?: ExampleTask): Promise<RawExamples> {
+async function loadExamples({ files, valid, validFraction, columns, split }: FileSource, task?: ExampleTask): Promise<RawExamples> {
   const read = await readExamples(files, { task, columns });
   const found: readonly Example[] = read.examples;
-  if (valid === undefined) {
-    const split = splitByHash(found, validFraction);
-    return parts(read.task, split.train, split.valid, split.duplicates);
-  }
-  const held: readonly Example[] = (await readExamples([valid], { task: read.task, columns })).examples;
+  if (valid === undefined) return splitUp(read.task, found, validFraction, split);
+  const options = { task: read.task, columns, labelling: labellingOf(found) };
+  const held: readonly Example[] = (await readExamples([valid], options)).examples;
   const train = withoutDuplicates(found);
   const inputs = new Set(train.map(inputOf));
   const seen = held.filter((example) => inputs.has(inputOf(example))).length;
   const both = seen > 0 ? [`${seen} of the ${held.length} validation examples have an input that is trained on too`] : [];
   return parts(read.task, train, held, found.length - train.length, both);
 }
+
+/** Examples from anywhere, in the two parts that training sees. */
+export function splitUp(task: ExampleTask, found: readonly Example[], validFraction: number, rule: SplitRule = "hash"): RawExamples {
+  const { train, valid, duplicates } = splitExamples(found, validFraction, rule);
+  return parts(task, train, valid, duplicates, rule === "stratified" ? smallClasses({ train, valid }) : []);
+}
+
+/** Whether texts have one label or several; nothing for examples without labels. */
+export const labellingOf = ([first]: readonly Example[]): Labelling | undefined =>
+  first === undefined ? undefined : "labels" in first ? "several" : "label" in first ? "one" : undefined;
 
 function parts(
   task: ExampleTask,
@@ -166,18 +175,16 @@ function parts(
   duplicates: number,
   others: readonly string[] = [],
 ): RawExamples {
-  const warnings = [...(duplicates > 0 ? [`${duplicates} examples were there twice or more; each is used once`] : []), ...others];
+  const twice = duplicates > 0 ? [`${duplicates} examples were there twice or more; each is used once`] : [];
+  const warnings = [...twice, ...contradictions([...train, ...valid]), ...others];
   return { kind: "examples", task, train, valid, sha256: hashExamples(train, valid), warnings };
 }
-
-const contentOf = (example: Example): unknown =>
-  "source" in example ? [example.source, example.target] : [example.text, "tags" in example ? example.tags : example.label];
 
 /** Of what the examples say, not of where they were read. */
 function hashExamples(...lists: readonly (readonly Example[])[]): string {
   const hash = createHash("sha256");
   for (const list of lists) {
-    for (const example of list) hash.update(JSON.stringify(contentOf(example)));
+    for (const example of list) hash.update(JSON.stringify([inputOf(example), answerOf(example)]));
     hash.update("\n");
   }
   return hash.digest("hex");

@@ -2,12 +2,14 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { between } from "../models/bounds.ts";
 import type { Columns } from "../text/examples.ts";
+import { splitRules } from "../text/split.ts";
 
 // Where data comes from, as config.json remembers it.
 
 const columnsSchema = z.strictObject({
   text: z.string().optional(),
   label: z.string().optional(),
+  labels: z.string().optional(),
   source: z.string().optional(),
   target: z.string().optional(),
   tags: z.string().optional(),
@@ -20,6 +22,8 @@ export const sourceSchema = z.discriminatedUnion("kind", [
     valid: z.string().optional(),
     validFraction: between(0, 1, "below"),
     columns: columnsSchema.optional(),
+    /** How examples are held out; `hash` if nothing is said, as in runs of before 0.2. */
+    split: z.enum(splitRules).optional(),
   }),
   z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
 ]);

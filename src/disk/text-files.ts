@@ -40,8 +40,9 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
   if (first === undefined) throw new DataError("no data file was given; name a .tsv, .csv or .jsonl");
   const { task, examples } = await readTable(first, options);
   const all: Example[] = examples;
+  const labelling = task === "classify" && all[0] && ("labels" in all[0] ? "several" : "one");
   for (const file of others) {
-    for (const example of (await readTable(file, { ...options, task })).examples) all.push(example);
+    for (const example of (await readTable(file, { ...options, task, ...(labelling && { labelling }) })).examples) all.push(example);
     refuseTooMany(all.length, file);
   }
   return together(task, all);

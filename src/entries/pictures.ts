@@ -5,6 +5,7 @@ export { type AttentionMap, alignment, attentionMap } from "../pictures/attentio
 export { attentionText, type TextOptions } from "../pictures/attention-text.ts";
 export { type AttributionPicture, attributionPicture } from "../pictures/attribution.ts";
 export { type ComparedSeries, type Comparison, comparison } from "../pictures/comparison.ts";
+export { type ConfusionMatrix, confusionMatrix } from "../pictures/confusion-matrix.ts";
 export { type HeadScores, type HeadStatistics, headStatistics } from "../pictures/head-statistics.ts";
 export { interactiveHtml, type PageDetails } from "../pictures/interactive-html.ts";
 export { type Geometry, layerNormGeometry } from "../pictures/layer-norm-geometry.ts";

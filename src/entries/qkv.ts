@@ -22,12 +22,12 @@ export {
   type EvaluateOptions,
   type EvaluationData,
   evaluate,
-  type LabelMeasures,
   type LongerMeasures,
   type Measures,
   type TextMeasures,
   type TranslationMeasures,
 } from "../evaluation/evaluate.ts";
+export type { LabelMeasures, SeveralMeasures } from "../evaluation/label-measures.ts";
 export { type Classification, classifyTexts, type PredictOptions, type Tagging, type Texts, tagTexts } from "../evaluation/predict.ts";
 export { type Rounding, roundingOf } from "../evaluation/rounding.ts";
 export { type Translation, translateTexts } from "../evaluation/translate.ts";
@@ -43,10 +43,13 @@ export type { PredictFileEvent, PredictFileOptions, PredictFileResult } from "..
 export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";
 export { type OpenOptions, open, Trained } from "../library/trained.ts";
 export { bleu } from "../metrics/bleu.ts";
+export { type Claim, calibrationError, fittedTemperature } from "../metrics/calibration.ts";
 export { chrf } from "../metrics/chrf.ts";
-export { classification } from "../metrics/classification.ts";
+export { type ClassScores, classification, type Scores } from "../metrics/classification.ts";
 export { editDistance, errorRate, exactMatch } from "../metrics/edits.ts";
 export { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
+export { type SeveralClassification, severalClassification } from "../metrics/several.ts";
+export { type Span, type SpanScores, spanScores, spansOf } from "../metrics/spans.ts";
 export { type ModelConfig, type ModelInput, type ModelName, modelConfig } from "../models/any.ts";
 export type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } from "../models/config.ts";
 export { type Define, type Definition, defineModel, type ModelDefinition, type OwnModel, type Settings } from "../models/own.ts";
@@ -54,6 +57,7 @@ export { preset } from "../models/presets.ts";
 export { nodeDevice } from "../node/device.ts";
 export { nodeEngine } from "../node/engine.ts";
 export { type LongerTests, type Recipe, type RecipeData, type RecipeSettings, recipe, recipes } from "../recipes/index.ts";
+export type { ClassWeights } from "../runs/class-weights.ts";
 export type { RunConfig, TrainingConfig } from "../runs/config.ts";
 export type { RunEvent, TrainResult } from "../runs/drive.ts";
 export type { OpenRun } from "../runs/folder.ts";
@@ -81,11 +85,13 @@ export {
   type Examples,
   type Pair,
   parseExamples,
+  type SeveralLabelled,
   type Tagged,
   type Task,
 } from "../text/examples.ts";
-export { type Split, splitByHash, withoutDuplicates } from "../text/split.ts";
+export { type Split, splitByClass, splitByHash, withoutDuplicates } from "../text/split.ts";
 export {
+  type NormalForm,
   parseTokenizer,
   saveTokenizer,
   type Tokenizer,

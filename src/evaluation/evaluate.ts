@@ -1,14 +1,12 @@
 import { ConfigError } from "../base/errors.ts";
 import type { Batch } from "../batches/batch.ts";
-import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, encodePairs, encoding } from "../batches/encode.ts";
-import { type LabelledIds, pairLayout, scoringBatches, type TaggedIds } from "../batches/examples.ts";
+import { type LabelledIds, pairLayout, type SeveralIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
 import type { Ids } from "../batches/ids.ts";
 import { scoringWindows } from "../batches/windows.ts";
 import { type TranslateOptions, translateIds } from "../generation/translator.ts";
-import { bleu } from "../metrics/bleu.ts";
+import { bleu, bleuOrders, tokens13a } from "../metrics/bleu.ts";
 import { chrf } from "../metrics/chrf.ts";
-import { classification } from "../metrics/classification.ts";
 import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
@@ -17,7 +15,8 @@ import { unrounded } from "../trained/baked.ts";
 import { beforeText, cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { scoringRows, trainedLoss } from "../training/score.ts";
-import { labelScores, likeliest, uselessWeights } from "./labels.ts";
+import { judgedRows, type LabelMeasures, labelMeasures, type SeveralMeasures } from "./label-measures.ts";
+import { uselessWeights } from "./labels.ts";
 import { nearest, questionsOf } from "./references.ts";
 
 // How good a trained model is, with the measures of its task.
@@ -40,15 +39,6 @@ export interface TextMeasures {
   readonly examples: number;
 }
 
-export interface LabelMeasures {
-  readonly accuracy: number;
-  readonly f1: number;
-  readonly confusion: readonly (readonly number[])[];
-  /** Names of the rows and columns of the confusion. */
-  readonly labels: readonly string[];
-  readonly examples: number;
-}
-
 /** Where the data lists several targets for a source, an answer is measured against the nearest of them. */
 export interface TranslationMeasures {
   readonly bleu: number;
@@ -66,7 +56,7 @@ export interface TranslationMeasures {
 /** The main measure again, on tests with examples longer than any that was trained on: `accuracy2x`, `exactLonger`. */
 export type LongerMeasures = Readonly<Record<`accuracy${string}` | `exact${string}`, number | undefined>>;
 
-export type Measures = TextMeasures | ((LabelMeasures | TranslationMeasures) & LongerMeasures);
+export type Measures = TextMeasures | ((LabelMeasures | SeveralMeasures | TranslationMeasures) & LongerMeasures);
 
 export interface EvaluateOptions extends TranslateOptions {
   readonly warn?: Warn;
@@ -113,24 +103,19 @@ function* windowsOf({ model, tokenizer }: TrainedModel, { texts }: TextData, win
   for (const ids of texts) yield* scoringWindows(ids, options);
 }
 
-async function evaluateLabels(trained: TrainedModel, examples: readonly Example[], options: EvaluateOptions): Promise<LabelMeasures> {
+async function evaluateLabels(
+  trained: TrainedModel,
+  examples: readonly Example[],
+  options: EvaluateOptions,
+): Promise<LabelMeasures | SeveralMeasures> {
   const { task, tokenizer, labels, model } = trained;
-  const { encode, layout } = encoding(task as "classify" | "tag", tokenizer, labels);
+  const labelling = model.model === "encoder" ? model.labelling : "one";
+  const { encode, layout } = encoding(task as "classify" | "tag", tokenizer, labels, labelling);
   const whole = encode(examples);
   warnUnknown(countUnknown(whole, tokenizer), options);
-  const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | TaggedIds)[];
-  const [truth, predicted]: [number[], number[]] = [[], []];
-  for await (const { place, scores } of labelScores(trained, encoded, layout)) {
-    for (const [at, target] of targetsOf(encoded[place]).entries()) {
-      if (target === ignored) continue;
-      truth.push(target);
-      predicted.push(likeliest(scores.subarray(at * labels.length, (at + 1) * labels.length)));
-    }
-  }
-  return { ...classification(truth, predicted, labels.length), labels, examples: examples.length };
+  const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
+  return labelMeasures(trained, await judgedRows(trained, encoded, layout));
 }
-
-const targetsOf = (example: LabelledIds | TaggedIds): Int32Array => ("tags" in example ? example.tags : Int32Array.of(example.label));
 
 async function evaluateTranslation(
   trained: TrainedModel,
@@ -147,6 +132,8 @@ async function evaluateTranslation(
   const hypotheses = targets.map((ids) => tokenizer.decode(ids));
   const references = questions.map((question, i) => nearest(hypotheses[i], question.references));
   const first = questions.map((question) => question.references[0]);
+  const short = references.filter((text) => tokens13a(text).length < bleuOrders).length;
+  if (2 * short > references.length) options.warn?.(shortTargets(short, references.length));
   return {
     bleu: bleu(hypotheses, references),
     chrf: chrf(hypotheses, references),
@@ -160,6 +147,9 @@ async function evaluateTranslation(
     ...(questions.length < examples.length && { sources: questions.length, exactFirst: exactMatch(hypotheses, first) }),
   };
 }
+
+const shortTargets = (short: number, all: number): string =>
+  `${short} of ${all} targets have fewer than ${bleuOrders} words, and BLEU counts runs of up to ${bleuOrders}: exact, chrf and the error rates say more here`;
 
 function warnUnknown(count: number, { warn }: EvaluateOptions): void {
   for (const sentence of unknownSentence(count)) warn?.(sentence);

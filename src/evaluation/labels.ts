@@ -1,5 +1,5 @@
 import { NonFiniteError } from "../base/errors.ts";
-import { type LabelledIds, type Layout, scoringBatches, type TaggedIds } from "../batches/examples.ts";
+import { type LabelledIds, type Layout, type SeveralIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
 import { highest } from "../generation/sampling.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
@@ -13,7 +13,7 @@ const rowsAtOnce = 32;
  * What an encoder thinks of every label, for many examples at once: those of like length go through it together. The scores of every
  * example come in any order: [labels] of a text, or [time, labels] of its tokens.
  */
-export async function* labelScores<E extends LabelledIds | TaggedIds>(
+export async function* labelScores<E extends LabelledIds | SeveralIds | TaggedIds>(
   trained: TrainedModel,
   examples: readonly E[],
   layout: Layout<E>,
@@ -38,8 +38,10 @@ export async function* labelScores<E extends LabelledIds | TaggedIds>(
 }
 
 /** The place of the label with the highest score. */
-export function likeliest(scores: Float32Array): number {
-  if (scores.every(Number.isFinite)) return highest(scores);
+export const likeliest = (scores: Float32Array): number => highest(requireFinite(scores));
+
+export function requireFinite(scores: Float32Array): Float32Array {
+  if (scores.every(Number.isFinite)) return scores;
   throw uselessWeights();
 }
 

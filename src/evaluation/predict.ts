@@ -1,10 +1,20 @@
 import { DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, tagUnits, wordsOf } from "../batches/encode.ts";
-import { type LabelledIds, type Layout, labelledLayout, type TaggedIds, taggedLayout } from "../batches/examples.ts";
+import {
+  type LabelledIds,
+  type Layout,
+  labelledLayout,
+  type SeveralIds,
+  severalLayout,
+  type TaggedIds,
+  taggedLayout,
+} from "../batches/examples.ts";
+import { separateShares, shares } from "../metrics/calibration.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { given } from "./label-measures.ts";
 import { labelScores, likeliest } from "./labels.ts";
 
 // Labels and tags for texts that have none. Any number of texts goes through, a chunk at a time, and comes out in order.
@@ -13,7 +23,9 @@ export interface Classification {
   readonly text: string;
   /** The likeliest label. */
   readonly label: string;
-  /** Of every label, together 1. */
+  /** Those of a probability of at least 0.5, the likeliest first; only of a model whose texts have several labels. */
+  readonly labels?: readonly string[];
+  /** Of every label; together 1, unless texts have several. */
   readonly probabilities: Readonly<Record<string, number>>;
 }
 
@@ -35,7 +47,9 @@ export interface PredictOptions {
 export type Texts = Iterable<string> | AsyncIterable<string>;
 
 export const classifyTexts = (trained: TrainedModel, texts: Texts, options: PredictOptions = {}) =>
-  predict(trained, texts, options, classifying(trained.tokenizer));
+  trained.model.model === "encoder" && trained.model.labelling === "several"
+    ? predict(trained, texts, options, choosing(trained))
+    : predict(trained, texts, options, classifying(trained));
 
 export const tagTexts = (trained: TrainedModel, texts: Texts, options: PredictOptions = {}) =>
   predict(trained, texts, options, tagging(trained.tokenizer));
@@ -48,14 +62,27 @@ interface Reading<E, Answer> {
   answer(text: string, example: E, scores: Float32Array, labels: readonly string[]): Answer;
 }
 
-const classifying = (tokenizer: Tokenizer): Reading<LabelledIds, Classification> => ({
+const named = (labels: readonly string[], probabilities: readonly number[]): Record<string, number> =>
+  Object.fromEntries(labels.map((label, i) => [label, probabilities[i]]));
+
+const classifying = ({ tokenizer, temperature }: TrainedModel): Reading<LabelledIds, Classification> => ({
   task: "classify",
   layout: labelledLayout,
   encode: (text) => ({ ids: tokenizer.encode(text), label: ignored }),
   answer(text, _, scores, labels) {
-    const shares = softmax(scores);
-    const probabilities = Object.fromEntries(labels.map((label, i) => [label, shares[i]]));
-    return { text, label: labels[likeliest(scores)], probabilities };
+    return { text, label: labels[likeliest(scores)], probabilities: named(labels, shares(scores, temperature)) };
+  },
+});
+
+/** Any number of labels for a text. */
+const choosing = ({ tokenizer, temperature, labels: { length } }: TrainedModel): Reading<SeveralIds, Classification> => ({
+  task: "classify",
+  layout: severalLayout,
+  encode: (text) => ({ ids: tokenizer.encode(text), there: new Uint8Array(length) }),
+  answer(text, _, scores, labels) {
+    const order = [...labels.keys()].sort((a, b) => scores[b] - scores[a] || a - b);
+    const chosen = order.filter((i) => given(scores[i])).map((i) => labels[i]);
+    return { text, label: labels[likeliest(scores)], labels: chosen, probabilities: named(labels, separateShares(scores, temperature)) };
   },
 });
 
@@ -97,7 +124,7 @@ function unitNames(text: string, units: readonly Int32Array[], tokenizer: Tokeni
 
 const atOnce = 1024;
 
-async function* predict<E extends LabelledIds | TaggedIds, Answer>(
+async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
   trained: TrainedModel,
   texts: Texts,
   { unit = "text", warn = () => {} }: PredictOptions,
@@ -142,11 +169,4 @@ function encodedUntilEmpty<E extends { readonly ids: Int32Array }>(
   if (empty < 0) return { encoded: all };
   const failure = new DataError(`${where(empty)}: there is nothing in it that the model could read; give some words, or leave it out`);
   return { encoded: all.slice(0, empty), failure };
-}
-
-function softmax(scores: Float32Array): number[] {
-  const largest = Math.max(...scores);
-  const powers = Array.from(scores, (score) => Math.exp(score - largest));
-  const total = powers.reduce((a, b) => a + b, 0);
-  return powers.map((power) => power / total);
 }

@@ -22,7 +22,9 @@ export async function answersOf(run: TrainedModel, reading: Reading, patches?: O
   const { scores } = await observe(run, reading, { patches, outputs: ["scores"] });
   const { model } = run;
   const axes = { lm: ["time", "vocab"], translate: ["time", "vocab"], tag: ["time", "label"], classify: ["label"] }[taskOf(model)];
-  const logProbabilities = logSoftmax(activationOf({ name: "log-probabilities", axes }, scores));
+  const found = activationOf({ name: "log-probabilities", axes }, scores);
+  const several = model.model === "encoder" && model.labelling === "several";
+  const logProbabilities = several ? logSigmoid(cooled(found, run)) : logSoftmax(cooled(found, run));
   const loss = meanLoss(logProbabilities, reading.feeds.targets.data as Int32Array);
   return { ...(loss !== undefined && { loss }), logProbabilities };
 }
@@ -32,6 +34,16 @@ export function rowsOf({ shape, data }: Pick<Activation, "shape" | "data">): Flo
   const length = shape[shape.length - 1];
   return Array.from({ length: data.length / length }, (_, i) => data.subarray(i * length, (i + 1) * length));
 }
+
+/** A classifier's scores, divided by its temperature. */
+const cooled = (scores: Activation, { temperature }: TrainedModel): Activation =>
+  temperature === 1 ? scores : { ...scores, data: scores.data.map((score) => score / temperature) };
+
+/** Of labels that do not exclude each other: log σ(x) = min(x, 0) − log(1 + exp(−|x|)). */
+const logSigmoid = (scores: Activation): Activation => ({
+  ...scores,
+  data: scores.data.map((x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x)))),
+});
 
 function logSoftmax(scores: Activation): Activation {
   const data = Float32Array.from(scores.data);

@@ -44,7 +44,9 @@ export async function readingOf(run: TrainedModel, text: Read, options: ReadingO
   const ids = readable(run, "text", task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text), options);
   const tokens = piecesOf(run, ids);
   if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
-  const unknownAnswer = task === "tag" ? row(new Int32Array(ids.length).fill(-1)) : array("int32", [-1]);
+  const unknown = (count: number) => row(new Int32Array(count).fill(-1));
+  const several = model.model === "encoder" && model.labelling === "several";
+  const unknownAnswer = task === "tag" ? unknown(ids.length) : several ? unknown(model.labels) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
   return { feeds, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }

@@ -2,6 +2,7 @@ import { cacheFolder } from "../data/cache.ts";
 import { filesSource } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
+import type { ClassWeights } from "../runs/class-weights.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import { openRun } from "../runs/folder.ts";
@@ -10,12 +11,13 @@ import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Columns, Task } from "../text/examples.ts";
+import type { NormalForm } from "../tokens/index.ts";
 import { open, type Trained } from "./trained.ts";
 
 /** Any setting of any model; the vocabulary and the labels come from the data. */
 export type ModelSettings =
   | Partial<Omit<DecoderInput, "vocab">>
-  | Partial<Omit<EncoderInput, "vocab" | "labels">>
+  | Partial<Omit<EncoderInput, "vocab" | "labels" | "labelling">>
   | Partial<Omit<EncoderDecoderInput, "vocab" | "sourceVocab">>
   | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>
   /** Or a model of one's own. */
@@ -31,7 +33,7 @@ interface HostSettings {
   readonly listen?: (event: RunEvent) => void;
 }
 
-export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
+export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights">>, HostSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -39,7 +41,12 @@ export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
   /** char, byte, word, bpe, wordpiece, unigram, or the path of a tokenizer.json. */
   readonly tokenizer?: string;
   readonly vocab?: number;
+  /** Whether the tokenizer reads everything in lower case, and in which Unicode normal form; saved with it. */
+  readonly lowercase?: boolean;
+  readonly normalize?: NormalForm;
   readonly model?: ModelSettings;
+  /** How much each class counts: "balanced", or a number for some labels. */
+  readonly classWeights?: ClassWeights;
   readonly valid?: string;
   readonly validFraction?: number;
   readonly columns?: Columns;
@@ -52,13 +59,30 @@ export type Finished = Trained & { readonly result: TrainResult };
 
 /** Trains on files, as `qkv train` does, and opens the run that comes of it. */
 export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
-  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, from, cache, device, listen, ...training } =
-    settings;
+  const {
+    out,
+    overwrite,
+    task,
+    tokenizer,
+    vocab,
+    lowercase,
+    normalize,
+    model,
+    classWeights,
+    valid,
+    validFraction,
+    columns,
+    from,
+    cache,
+    device,
+    listen,
+    ...training
+  } = settings;
   const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
   const parent = typeof from === "string" ? openRun(from) : from?.run;
   const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
   const models = own && [own.define];
-  const asked: RunSettings = { task, source, tokenizer, vocab, model, training, from: parent };
+  const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training, from: parent };
   return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen }, models);
 }
 

@@ -78,7 +78,7 @@ export class Trained extends TrainedModel {
     { columns = {}, cache = cacheFolder(), ...options }: EvaluateOptions & { readonly columns?: Columns; readonly cache?: string } = {},
   ): Promise<Measures> {
     const { warn = () => {} } = options;
-    const held = files.length > 0 ? await givenData(this.run, files, columns, cache) : await ownData(this.run, cache, warn);
+    const held = files.length > 0 ? await givenData(this.run, files, columns, cache, warn) : await ownData(this.run, cache, warn);
     return evaluate(this, held.data, options).finally(held.close);
   }
 

@@ -1,6 +1,7 @@
 import { checkPairs, countOverlap, noOverlap, withoutEnd, words } from "./ngrams.ts";
 
-const orders = 4;
+/** The longest run of words that counts. */
+export const bleuOrders = 4;
 
 /**
  * Corpus BLEU from 0 to 100 (Papineni et al. 2002) as sacreBLEU counts it by default: words by the rules of mteval-v13a, case
@@ -8,7 +9,7 @@ const orders = 4;
  */
 export function bleu(hypotheses: readonly string[], references: readonly string[]): number {
   checkPairs(hypotheses, references);
-  const counts = noOverlap(orders);
+  const counts = noOverlap(bleuOrders);
   for (const [i, hypothesis] of hypotheses.entries()) countOverlap(counts, tokens13a(hypothesis), tokens13a(references[i]), " ");
   const [{ hypothesis: length, reference: wanted }] = counts;
   if (counts.every(({ matches }) => matches === 0) || counts.some(({ hypothesis }) => hypothesis === 0)) return 0;
@@ -18,7 +19,7 @@ export function bleu(hypotheses: readonly string[], references: readonly string[
     return Math.log(matches === 0 ? 100 / (halved * total) : (100 * matches) / total);
   });
   const brevity = length < wanted ? Math.exp(1 - wanted / length) : 1;
-  return Math.min(100, brevity * Math.exp(logs.reduce((a, b) => a + b) / orders)); // rounding alone would give 100.00000000000004
+  return Math.min(100, brevity * Math.exp(logs.reduce((a, b) => a + b) / bleuOrders)); // rounding alone would give 100.00000000000004
 }
 
 const entities = [

@@ -10,7 +10,7 @@ import { normKinds } from "../layers/norm.ts";
 import { positionJoins, positionKinds } from "../layers/positions.ts";
 import { cells } from "../layers/recurrent.ts";
 import { scoreKinds } from "../layers/scores.ts";
-import type { Task } from "../text/columns.ts";
+import { labellings, type Task } from "../text/columns.ts";
 import { between, codeOf, whole } from "./bounds.ts";
 
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
@@ -71,6 +71,10 @@ const encoderSchema = z.strictObject({
   layers: whole(0, 1000).default(4).describe("blocks on top of each other; with none, the tokens themselves are classified"),
   task: z.enum(modelTasks.encoder).default("classify").describe("one label for the whole text, or one for each position"),
   labels: count.describe("how many labels or tags there are"),
+  labelling: z
+    .enum(labellings)
+    .default("one")
+    .describe("whether the labels of a text exclude each other (softmax), or each is there or not (sigmoid)"),
   pool: z.enum(pools).default("mean").describe("how a text is gathered: the mean over its positions, or a token of its own in front"),
 });
 
@@ -111,7 +115,12 @@ export type RnnConfig = z.output<typeof rnnSchema>;
 export type TransformerConfig = Omit<DecoderConfig, "model" | "tie">;
 
 export const decoderConfig = (given: DecoderInput): DecoderConfig => fitting(parseConfig("decoder", given));
-export const encoderConfig = (given: EncoderInput): EncoderConfig => fitting(parseConfig("encoder", given));
+
+export function encoderConfig(given: EncoderInput): EncoderConfig {
+  const config = fitting(parseConfig("encoder", given));
+  refuseIf(config.task === "tag" && config.labelling === "several", "labelling", "a tagger gives one tag to each token, not several");
+  return config;
+}
 
 export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoderConfig {
   const config = fitting(parseConfig("encoder-decoder", given));

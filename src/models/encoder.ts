@@ -11,7 +11,7 @@ import { fill } from "../ops/fill.ts";
 import { concat, reshape, slice } from "../ops/movement.ts";
 import { sum } from "../ops/sum.ts";
 import { type EncoderConfig, type EncoderInput, encoderConfig, type TransformerConfig } from "./config.ts";
-import { type LossOptions, modeOf, scored } from "./losses.ts";
+import { type LossOptions, modeOf, scored, separatelyScored } from "./losses.ts";
 import { effective, type Mode } from "./mode.ts";
 import { embedded, keyMask, realPositions, stack, tokenTable } from "./transformer.ts";
 
@@ -48,11 +48,13 @@ function meanOverReal(states: Tensor, lengths: Tensor): Tensor {
   return div(total, where(greater(count, 0), count, 1)); // a row without any real position has mean 0
 }
 
-/** An encoder's training loss: targets are labels [batch], or [batch, time] for tagging. */
+/** An encoder's training loss: targets are labels [batch], or [batch, time] for tagging, or 1 and 0 [batch, labels] where texts have several. */
 export function encoderLoss(given: EncoderInput, options: LossOptions = {}) {
   const config = encoderConfig(given);
-  const targets = int32(config.task === "tag" ? ["batch", "time"] : ["batch"]);
+  const several = config.labelling === "several";
+  const targets = int32(config.task === "tag" ? ["batch", "time"] : several ? ["batch", config.labels] : ["batch"]);
+  const lossOf = several ? separatelyScored : scored;
   return tensorFunction({ ids: int32(["batch", "time"]), lengths: int32(["batch"]), targets }, (p, inputs) =>
-    scored(encoder(p.at("encoder"), inputs.ids, inputs.lengths, config, modeOf(options)), inputs.targets, options),
+    lossOf(encoder(p.at("encoder"), inputs.ids, inputs.lengths, config, modeOf(options)), inputs.targets, options),
   );
 }

@@ -3,7 +3,7 @@ import { inPart } from "../graph/place.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
-import { crossEntropies } from "../ops/loss.ts";
+import { crossEntropies, sigmoidCrossEntropy } from "../ops/loss.ts";
 import type { Mode } from "./mode.ts";
 
 // What models are trained on: the mean negative log-likelihood of the right answers.
@@ -13,14 +13,26 @@ export interface LossOptions extends Mode {
   /** The target that does not count, −1 unless another is given; null if every position counts. */
   readonly ignore?: number | null;
   readonly smoothing?: number;
+  /** How much each class counts, in the order of its score; a mean of 1 over the training data keeps losses comparable. */
+  readonly classWeights?: readonly number[];
 }
 
 export const modeOf = ({ training = true }: LossOptions): Mode => ({ training });
 
 /** A loss, and the scores it is taken of; where it is smoothed also `plain`, the loss as it would be without. */
-export function scored(scores: Tensor, targets: Tensor, { ignore = -1, smoothing = 0 }: LossOptions): { loss: Tensor; scores: Tensor } {
-  const { loss, plain } = inPart("loss", () => crossEntropies(scores, targets, { ignore: ignore ?? undefined, smoothing }));
+export function scored(scores: Tensor, targets: Tensor, options: LossOptions): { loss: Tensor; scores: Tensor } {
+  const { ignore = -1, smoothing = 0, classWeights: weights } = options;
+  const { loss, plain } = inPart("loss", () => crossEntropies(scores, targets, { ignore: ignore ?? undefined, smoothing, weights }));
   const all = { loss, scores, plain };
+  return smoothing > 0 ? all : { loss, scores };
+}
+
+/** The same for labels of which each is there or not; targets have the shape of the scores. */
+export function separatelyScored(scores: Tensor, targets: Tensor, options: LossOptions): { loss: Tensor; scores: Tensor } {
+  const { smoothing = 0, classWeights: weights } = options;
+  const lossWith = (share: number) => inPart("loss", () => sigmoidCrossEntropy(scores, targets, { smoothing: share, weights }));
+  const loss = lossWith(smoothing);
+  const all = { loss, scores, plain: lossWith(0) };
   return smoothing > 0 ? all : { loss, scores };
 }
 

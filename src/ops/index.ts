@@ -7,7 +7,7 @@ export { dropout } from "./dropout.ts";
 export { fill, iota, onesLike, zerosLike } from "./fill.ts";
 export { abs, cos, erf, exp, log, relu, sigmoid, sin, sqrt, tanh } from "./functions.ts";
 export { embedding } from "./lookup.ts";
-export { type CrossEntropyOptions, softmaxCrossEntropy } from "./loss.ts";
+export { type CrossEntropyOptions, sigmoidCrossEntropy, softmaxCrossEntropy } from "./loss.ts";
 export { causalMask, lowest, masked } from "./mask.ts";
 export { concat, pad, reshape, slice, split, transpose } from "./movement.ts";
 export { layerNorm, rmsNorm } from "./normalise.ts";

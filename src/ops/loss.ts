@@ -1,24 +1,29 @@
+import { array } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { Dim, product } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
+import { constant } from "../graph/leaves.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { div, mul } from "./arithmetic.ts";
+import { add, div, mul, neg, sub } from "./arithmetic.ts";
 import { cast, equal, greater, not, where } from "./compare.ts";
 import { ids, real } from "./example.ts";
 import { extent } from "./fill.ts";
-import { exp } from "./functions.ts";
+import { exp, sigmoid } from "./functions.ts";
+import { embedding } from "./lookup.ts";
 import { reshape } from "./movement.ts";
 import { sum } from "./sum.ts";
 
-// Cross-entropy over the last axis, against target ids.
+// Cross-entropy over the last axis, against target ids; and of labels that do not exclude each other, against a truth for each.
 
 export interface CrossEntropyOptions {
   /** A target that does not count, such as padding. */
   readonly ignore?: number;
   /** ε of label smoothing: the target distribution is 1 − ε on the target plus ε spread evenly over all. */
   readonly smoothing?: number;
+  /** How much each class counts: the loss of a target is multiplied by its class's weight, and the sum divided by the number of targets. */
+  readonly weights?: readonly number[];
 }
 
 type Smoothing = { readonly smoothing: number };
@@ -122,17 +127,19 @@ export const softmaxCrossEntropy = (scores: Tensor, targets: Tensor, options: Cr
 export function crossEntropies(
   scores: Tensor,
   targets: Tensor,
-  { ignore, smoothing = 0 }: CrossEntropyOptions = {},
+  options: CrossEntropyOptions = {},
 ): { readonly loss: Tensor; readonly plain: Tensor } {
-  if (!(smoothing >= 0 && smoothing < 1))
-    throw new GraphError(`softmaxCrossEntropy: label smoothing is a share from 0 to below 1, not ${smoothing}`);
+  const { ignore, smoothing = 0, weights } = options;
+  checkOptions("softmaxCrossEntropy", scores, options);
   const counted = ignore === undefined ? undefined : cast(not(equal(targets, ignore)), scores.dtype); // 1 where the position counts
   const safe = counted ? mul(targets, cast(counted, "int32")) : targets; // 0 instead of an id that may be outside the vocabulary
   const [losses, logProbabilities] = crossEntropyOp.apply([scores, safe], { smoothing });
-  const loss = counted ? meanOfCounted(losses, counted) : meanOfAll(losses);
-  if (smoothing === 0) return { loss, plain: loss };
-  const unlikely = unlikelihoodOp.one([logProbabilities, safe], {});
-  return { loss, plain: counted ? meanOfCounted(unlikely, counted) : meanOfAll(unlikely) };
+  const meanOf = (found: Tensor): Tensor => {
+    const weighted = weights === undefined ? found : mul(found, weightOf(safe, weights, scores));
+    return counted ? meanOfCounted(weighted, counted) : meanOfAll(weighted);
+  };
+  const loss = meanOf(losses);
+  return { loss, plain: smoothing === 0 ? loss : meanOf(unlikelihoodOp.one([logProbabilities, safe], {})) };
 }
 
 function meanOfAll(losses: Tensor): Tensor {
@@ -145,4 +152,58 @@ function meanOfAll(losses: Tensor): Tensor {
 function meanOfCounted(losses: Tensor, counted: Tensor): Tensor {
   const count = sum(counted);
   return div(sum(mul(losses, counted)), where(greater(count, 0), count, 1)); // a batch that counts nothing has loss 0, not NaN
+}
+
+function checkOptions(name: string, scores: Tensor, { smoothing = 0, weights }: CrossEntropyOptions): void {
+  if (!(smoothing >= 0 && smoothing < 1)) throw new GraphError(`${name}: label smoothing is a share from 0 to below 1, not ${smoothing}`);
+  const classes = vocabulary(scores.type);
+  if (weights !== undefined && classes.value !== weights.length)
+    throw new GraphError(`${name}: ${weights.length} weights for ${classes} classes; give one for each`);
+}
+
+/** The weight of each target's class. */
+function weightOf(ids: Tensor, weights: readonly number[], { dtype }: Tensor): Tensor {
+  const table = constant(array(dtype, weights, [weights.length, 1]));
+  return reshape(embedding(table, ids), ids.shape);
+}
+
+/** −t·log σ(x) − (1 − t)·log(1 − σ(x)) = max(x, 0) − t·x + log(1 + exp(−|x|)), number by number: no exp can overflow. */
+const binaryCrossEntropyOp = defineOp<Record<string, never>>("binaryCrossEntropy", {
+  type: ([x, t]) => {
+    if (x.dtype !== t.dtype || !sameShape(x.shape, t.shape))
+      throw new GraphError(`the targets ${t.dtype} ${showShape(t.shape)} do not fit the scores ${x.dtype} ${showShape(x.shape)}`);
+    return x;
+  },
+  // σ(x) − t, and −x
+  vjp: ({ g, inputs: [x, t] }) => [mul(g, sub(sigmoid(x), t)), neg(mul(g, x))],
+  onnx(e, [scores, targets], { inputs: [x] }) {
+    const tail = e.node("Exp", [e.node("Neg", [e.node("Abs", [scores])])]);
+    const soft = e.node("Log", [e.node("Add", [tail, e.scalar(x.dtype, 1)])]);
+    const corner = e.node("Sub", [e.node("Relu", [scores]), e.node("Mul", [scores, targets])]);
+    return e.node("Add", [corner, soft]);
+  },
+  cost: ([x]) => ({ flops: size(x).times(9) }),
+  examples: (f) => [{ inputs: [real(f, "a", "b"), real(f, "a", "b")], attributes: {} }],
+});
+
+/**
+ * The mean negative log-likelihood of labels that do not exclude each other, over all rows and labels that count. Targets are 1 and 0 in the
+ * shape of the scores. `weights` is how much it counts that a label is there (what is called pos_weight elsewhere); `smoothing` ε makes
+ * targets of 1 − ε/2 and ε/2.
+ */
+export function sigmoidCrossEntropy(scores: Tensor, targets: Tensor, options: CrossEntropyOptions = {}): Tensor {
+  const { ignore = -1, smoothing = 0, weights } = options;
+  checkOptions("sigmoidCrossEntropy", scores, options);
+  const counted = cast(not(equal(targets, ignore)), scores.dtype);
+  const truth = mul(cast(targets, scores.dtype), counted);
+  const soft = smoothing === 0 ? truth : add(mul(truth, 1 - smoothing), smoothing / 2);
+  const losses = mul(binaryCrossEntropyOp.one([scores, soft], {}), counted);
+  const count = sum(counted);
+  if (weights === undefined) return div(sum(losses), where(greater(count, 0), count, 1));
+  const more = array(
+    scores.dtype,
+    weights.map((weight) => weight - 1),
+  );
+  const weighted = mul(losses, add(mul(truth, constant(more)), 1)); // 1 where a label is not there, its weight where it is
+  return div(sum(weighted), where(greater(count, 0), count, 1));
 }

@@ -16,6 +16,9 @@ const shareBelow1 = between(0, 1, "below");
 const count = whole(1, most);
 const rate = between(0, 1e6);
 
+/** What can make a classifier's probabilities true: a temperature (Guo et al. 2017). */
+export const calibrations = ["temperature", "none"] as const;
+
 const trainingSchema = z.strictObject({
   steps: count,
   /** Examples, or windows, in one batch. */
@@ -42,6 +45,10 @@ const trainingSchema = z.strictObject({
   keep: whole(1, 10_000),
   /** Validations without an improvement before training stops; 0 for any number. */
   patience: whole(0, most),
+  /** How much each label counts, in their order; all the same if left out. */
+  classWeights: z.array(between(0, 1e9)).optional(),
+  /** What is fitted to the held-out part at the end, so that probabilities are true; nothing if left out. */
+  calibrate: z.enum(calibrations).optional(),
   /** Scopes of parameters that are not trained. */
   freeze: z.array(z.string().min(1)).optional(),
 });
@@ -99,6 +106,13 @@ export function parseRunConfig(text: string, file: string, models: readonly Defi
   const able: readonly unknown[] = modelsFor(rest.task);
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
     throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
+  const weights = rest.training.classWeights;
+  if (weights && weights.length !== rest.labels?.length)
+    throw new FormatError(`${weights.length} weights for ${rest.labels?.length ?? 0} labels; wanted one for each`, {
+      code: "config",
+      ...placeOf(["training", "classWeights"]),
+      file,
+    });
   try {
     return { ...rest, model: model.model === "own" ? ownModel(model, file, models) : modelConfig(model as unknown as ModelInput) };
   } catch (error) {

@@ -95,6 +95,7 @@ export function trainingDefaults(
     evalEvery: tenth,
     saveEvery: tenth,
     threads,
+    ...(task === "classify" && { calibrate: "temperature" }),
     ...given,
     steps,
     warmup,

@@ -15,6 +15,7 @@ import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringLoss } from "../training/score.ts";
 import { initialise } from "../weights/initialise.ts";
+import type { Calibrated } from "./calibrate.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
@@ -38,6 +39,7 @@ export type RunEvent =
     }
   | { readonly kind: "warning"; readonly sentence: string }
   | { readonly kind: "saved"; readonly step: number }
+  | ({ readonly kind: "calibrated" } & Calibrated)
   | { readonly kind: "interrupted"; readonly step: number };
 
 export interface TrainOptions {
@@ -95,7 +97,8 @@ export async function* drive(
   const { model, training } = config;
   const { steps, seed, threads } = training;
   const device = { ...(options.device ?? nodeDevice()), threads };
-  const loss = modelLoss(model, { smoothing: training.labelSmoothing, ...(config.task === "lm" && { ignore: null }) });
+  const { classWeights } = training;
+  const loss = modelLoss(model, { smoothing: training.labelSmoothing, classWeights, ...(config.task === "lm" && { ignore: null }) });
   const layout = parametersOf(loss);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
@@ -132,7 +135,7 @@ export async function* drive(
     perEpoch: material.batches.perEpoch,
   };
   const held = material.validation;
-  const scoring = held && scoringLoss(model, { device });
+  const scoring = held && scoringLoss(model, { device }, { classWeights }); // weighted as in training, to be compared with it
   const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights)).loss);
   let progress = position.progress;
   const recent: number[] = [];

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, extname, join, resolve } from "node:path";
-import { RunError } from "../base/errors.ts";
+import { z } from "zod";
+import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
 import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
-import { weightsInFile } from "../disk/safetensors-file.ts";
+import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
@@ -19,7 +20,7 @@ import { parseRunConfig, type RunConfig, runConfigText, type Task } from "./conf
 // The run folder: what lies where, who may write, and how it is read again.
 
 /** What a run has, beside its config. */
-const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json"];
+const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -27,6 +28,7 @@ export const paths = (folder: string) => ({
   model: join(folder, "model.safetensors"),
   log: join(folder, "log.jsonl"),
   checkpoints: join(folder, "checkpoints"),
+  calibration: join(folder, "calibration.json"),
   lock: join(folder, "lock"),
 });
 
@@ -212,10 +214,43 @@ export function runWeights({ folder, config }: OpenRun): Weights {
   return weightsInFile(file, parametersOf(modelLoss(config.model)));
 }
 
+const calibrationSchema = z.object({
+  format: z.literal(1),
+  temperature: z.number().positive(),
+  /** Of the weights that it belongs to. */
+  step: z.int().min(0),
+  /** How many held-out examples it was fitted to, and their calibration error before and after. */
+  examples: z.int().min(1),
+  eceBefore: z.number(),
+  ece: z.number(),
+});
+
+export type Calibration = z.output<typeof calibrationSchema>;
+
+/** What belongs to the weights in model.safetensors; nothing, if nothing was fitted to them. */
+export function readCalibration(folder: string): Calibration | undefined {
+  const { calibration: file, model } = paths(folder);
+  if (!existsSync(file)) return undefined;
+  const found = calibrationSchema.safeParse(parsed(readText(file)));
+  if (!found.success)
+    throw new FormatError(`not a calibration (${found.error.issues[0].message}); remove the file to use the model without`, { file });
+  const step = existsSync(model) ? Number(readSafetensorsHeader(model)?.metadata.get("step")) : undefined;
+  return step === found.data.step ? found.data : undefined;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** A run as a trained model; its weights are opened when they are first wanted. */
 export function trainedParts(run: OpenRun, device: Device): TrainedParts {
   const { folder, config, tokenizer } = run;
   let weights: Weights | undefined;
+  let temperature: number | undefined;
   return {
     model: config.model,
     tokenizer,
@@ -225,6 +260,10 @@ export function trainedParts(run: OpenRun, device: Device): TrainedParts {
     get weights() {
       weights ??= runWeights(run);
       return weights;
+    },
+    get temperature() {
+      temperature ??= readCalibration(folder)?.temperature ?? 1;
+      return temperature;
     },
   };
 }

@@ -9,6 +9,7 @@ import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../models/any.ts";
 import type { OwnModel } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import type { Labelling } from "../text/examples.ts";
 import type { Origin, RunConfig, Task } from "./config.ts";
 import { type OpenRun, paths, runWeights } from "./folder.ts";
 
@@ -61,9 +62,22 @@ export function refuseOtherTask({ folder, config }: OpenRun, task: Task): void {
   );
 }
 
+/** Labels that exclude each other are no labels of which each is there or not: the scores mean something else. */
+export function refuseOtherLabelling({ folder, config: { model } }: OpenRun, labelling: Labelling): void {
+  if (model.model !== "encoder" || model.labelling === labelling) return;
+  const has = { one: "one label for a text", several: "any number of labels for a text" };
+  throw new ConfigError(
+    sentence`${folder} gives ${has[model.labelling]}, and the data has ${has[labelling]}; train a new run without ${setting("from")}`,
+    { code: "config.task", path: "from" },
+  );
+}
+
 /** The tokenizer comes with the run: its ids are the rows of the run's table. */
-export function refuseTokenizer({ folder }: OpenRun, given: { readonly tokenizer?: string; readonly vocab?: number }): void {
-  for (const name of ["tokenizer", "vocab"] as const) {
+export function refuseTokenizer(
+  { folder }: OpenRun,
+  given: Readonly<Partial<Record<"tokenizer" | "vocab" | "lowercase" | "normalize", unknown>>>,
+): void {
+  for (const name of ["tokenizer", "vocab", "lowercase", "normalize"] as const) {
     if (given[name] === undefined) continue;
     throw new ConfigError(
       sentence`${setting(name)} cannot be chosen with ${setting("from")}: the weights of ${folder} belong to its own tokenizer; leave it out`,

@@ -5,7 +5,7 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
-import { amount, type Found, loadRaw, taskOfData } from "../data/raw.ts";
+import { amount, type Found, labellingOf, loadRaw, taskOfData } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
@@ -13,17 +13,34 @@ import { type Architecture, described, type ModelConfig, type ModelInput, type M
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Example } from "../text/examples.ts";
-import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
+import type { Example, Labelling } from "../text/examples.ts";
+import {
+  type NormalForm,
+  parseTokenizer,
+  saveTokenizer,
+  type Tokenizer,
+  type TokenizerKind,
+  tokenizerKinds,
+  trainTokenizer,
+} from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
+import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
 import { continuedTraining, longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
 import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
-import { continuedModel, goneLabels, joinedLabels, parentWeights, refuseOtherTask, refuseTokenizer } from "./parent.ts";
+import {
+  continuedModel,
+  goneLabels,
+  joinedLabels,
+  parentWeights,
+  refuseOtherLabelling,
+  refuseOtherTask,
+  refuseTokenizer,
+} from "./parent.ts";
 
 /** What a person asks for; everything that is left out has a default. */
 export interface RunSettings {
@@ -33,9 +50,14 @@ export interface RunSettings {
   readonly tokenizer?: string;
   /** Entries of a tokenizer that is trained. */
   readonly vocab?: number;
+  /** Whether a tokenizer that is trained reads everything in lower case, and in which Unicode normal form. */
+  readonly lowercase?: boolean;
+  readonly normalize?: NormalForm;
   /** Sizes and choices under the names of the model's config. */
   readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
-  readonly training?: Partial<TrainingConfig>;
+  /** How much each class counts (classify, tag). */
+  readonly classWeights?: ClassWeights;
+  readonly training?: Partial<Omit<TrainingConfig, "classWeights">>;
   /** A run whose weights are the start; its tokenizer and its model are those of the new run. */
   readonly from?: OpenRun;
 }
@@ -54,13 +76,15 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const { model: given = {}, from } = settings;
   if (from) refuseTokenizer(from, settings);
   let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
-  const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
+  const source = stratified(settings.source);
+  const raw = await loadRaw(source, settings.task, async (found, texts) => {
     const { task } = found;
     if (settings.task !== undefined && settings.task !== task)
       throw new ConfigError(sentence`the data is for ${setting("task", task)}, and ${setting("task", settings.task)} was asked for`, {
         code: "config.task",
         path: "task",
       });
+    refuseForTask(settings, task);
     if (from) refuseOtherTask(from, task);
     // wrong choices are told before the data is worked on
     const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
@@ -70,17 +94,24 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   const { early, tokenizer } = learned;
   const task = taskOfData(raw);
   const found = raw.kind === "examples" ? labelsOf(raw) : undefined;
+  const labelling = raw.kind === "examples" ? (labellingOf(raw.train) ?? "one") : "one";
+  if (from) refuseOtherLabelling(from, labelling);
   const labels = from && found ? joinedLabels(from.config.labels, found) : found;
-  if (labels?.length === 1)
+  if (labels?.length === 0) throw new DataError(`${whereFrom(settings.source)}no example has a label; give some that have`);
+  if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
   const context = (isOwn(given) ? undefined : given.context) ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
   const model = from
     ? continuedModel(from, given, labels?.length)
-    : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, context });
+    : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
+  const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
   const asked = from ? continuedTraining(settings.training ?? {}, from.config.training) : (settings.training ?? {});
-  const training = trainingConfig(trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }));
+  const training = trainingConfig({
+    ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
+    ...(classWeights && { classWeights }),
+  });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), trainedLayout(layout, training.freeze).total);
   const begun = from && startOf(from, layout, training.seed);
@@ -90,7 +121,12 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
-    data: { source: settings.source, sha256: raw.sha256, train: amount(raw, "train"), valid: amount(raw, "valid") },
+    data: {
+      source: task === "classify" ? source : settings.source,
+      sha256: raw.sha256,
+      train: amount(raw, "train"),
+      valid: amount(raw, "valid"),
+    },
     training,
     ...(begun && { from: begun.origin }),
   };
@@ -108,11 +144,31 @@ function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readon
   return { start, origin };
 }
 
+/** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
+const stratified = (source: DataSource): DataSource =>
+  source.kind === "files" && source.valid === undefined ? { split: "stratified", ...source } : source;
+
+/** Settings that are for some tasks only. */
+function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {
+  const wrong =
+    classWeights !== "none" && task !== "classify" && task !== "tag"
+      ? { path: "classWeights", of: "classify and tag" }
+      : training.calibrate === "temperature" && task !== "classify"
+        ? { path: "calibrate", of: "classify" }
+        : undefined;
+  if (wrong)
+    throw new ConfigError(sentence`${setting(wrong.path)} is for ${wrong.of}, and this is ${setting("task", task)}; leave it out`, {
+      code: "config.task",
+      path: wrong.path,
+    });
+}
+
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
 interface Settled {
   readonly vocab: number;
   readonly labels?: number;
+  readonly labelling?: Labelling;
   readonly context?: unknown;
 }
 
@@ -141,9 +197,9 @@ export function modelWith(
   task: Task,
   name: ModelName,
   given: Readonly<Record<string, unknown>>,
-  { vocab, labels, context }: Settled,
+  { vocab, labels, labelling = "one", context }: Settled,
 ): Architecture {
-  const tasked = name === "encoder" ? { task, labels } : name === "rnn" ? { task } : {};
+  const tasked = name === "encoder" ? { task, labels, labelling } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
   const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};
   return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
@@ -159,18 +215,21 @@ function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task
   return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
 }
 
-async function tokenizerOf(found: Found, texts: AsyncIterable<string>, { tokenizer: wanted, vocab }: RunSettings): Promise<Tokenizer> {
+async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings): Promise<Tokenizer> {
+  const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
   const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
-  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts, { vocab });
+  if ((tokenizerKinds as readonly string[]).includes(kind))
+    return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize });
   if (!kind.endsWith(".json"))
     throw new ConfigError(
       `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,
       { code: "config.unknown-name", path: "tokenizer" },
     );
-  if (vocab !== undefined)
-    throw new ConfigError(sentence`${setting("vocab")} is for a tokenizer that is trained; ${kind} has its own`, {
+  const own = vocab !== undefined ? "vocab" : lowercase ? "lowercase" : normalize !== undefined ? "normalize" : undefined;
+  if (own !== undefined)
+    throw new ConfigError(sentence`${setting(own)} is for a tokenizer that is trained; ${kind} has its own`, {
       code: "config.conflict",
-      path: "vocab",
+      path: own,
     });
   return parseTokenizer(await readTokenizer(kind), kind);
 }

@@ -1,12 +1,26 @@
 import { DataError } from "../base/errors.ts";
+import type { Encoded } from "../data/encoded.ts";
 import { type Material, materialOf } from "../data/material.ts";
 import type { DataSource } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { removeEmpty, removeQuietly } from "../disk/files.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
+import { nodeDevice } from "../node/device.ts";
 import type { Progress } from "../training/fit.ts";
-import { drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
-import { clearRun, lockRun, makeFolder, openRun, paths, refuseExisting, refuseTaken, usualFolder, writeRun } from "./folder.ts";
+import { calibrate } from "./calibrate.ts";
+import { type Beginning, drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
+import {
+  clearRun,
+  lockRun,
+  makeFolder,
+  type OpenRun,
+  openRun,
+  paths,
+  refuseExisting,
+  refuseTaken,
+  usualFolder,
+  writeRun,
+} from "./folder.ts";
 import { refuseItself } from "./parent.ts";
 import { prepare, type RunSettings } from "./prepare.ts";
 import { type Changes, reopen } from "./resume.ts";
@@ -35,7 +49,7 @@ export async function* trainRun(
       clearRun(folder, overwrite);
       own.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, start, progress)));
     };
-    return yield* drive({ folder, config, tokenizer }, material, options, { start, place });
+    return yield* driven({ folder, config, tokenizer }, encoded, material, options, { start, place });
   } finally {
     material.close();
     taken?.release();
@@ -85,6 +99,22 @@ function saveStart(folder: string, start: ParameterBuffer, progress: Progress): 
   writeModel(folder, 0, start, progress);
 }
 
+/** Trains to the end, and then makes the probabilities true. */
+async function* driven(
+  run: OpenRun,
+  encoded: Encoded,
+  material: Material,
+  options: TrainOptions,
+  beginning?: Beginning,
+): AsyncGenerator<RunEvent, TrainResult> {
+  const result = yield* drive(run, material, options, beginning);
+  if (result.ending === "interrupted") return result;
+  const { threads } = run.config.training;
+  const found = await calibrate(run, encoded, { ...(options.device ?? nodeDevice()), threads });
+  if (found) yield { kind: "calibrated", ...found };
+  return result;
+}
+
 /** What is wrong with all of the data is said with its file. */
 function named(source: DataSource, make: () => Material): Material {
   try {
@@ -103,7 +133,7 @@ export async function* resumeRun(folder: string, changes: Changes, options: Trai
     const { run, encoded } = await reopen(folder, changes, options.cache, options.models);
     const material = materialOf(encoded, run.config, run.tokenizer);
     try {
-      return yield* drive(run, material, options);
+      return yield* driven(run, encoded, material, options);
     } finally {
       material.close();
     }

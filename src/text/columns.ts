@@ -10,7 +10,7 @@ export type ExampleTask = (typeof exampleTasks)[number];
 export type Task = (typeof taskNames)[number];
 
 /** What a column is for. */
-export const roles = ["text", "label", "source", "target", "tags"] as const;
+export const roles = ["text", "label", "labels", "source", "target", "tags"] as const;
 export type Role = (typeof roles)[number];
 export type ColumnNames = Readonly<Record<Role, string>>;
 /** Names of one's own for columns. */
@@ -23,6 +23,13 @@ export const tasks: Readonly<Record<ExampleTask, readonly [input: Role, answer: 
   translate: ["source", "target"],
 };
 
+/** How many labels a text has: one of those that there are, or any number of them. */
+export const labellings = ["one", "several"] as const;
+export type Labelling = (typeof labellings)[number];
+
+/** What may hold the answer of each task. */
+const answers: Readonly<Record<ExampleTask, readonly Role[]>> = { classify: ["label", "labels"], tag: ["tags"], translate: ["target"] };
+
 export interface Header {
   readonly columns: readonly string[];
   readonly file: string;
@@ -30,26 +37,35 @@ export interface Header {
 }
 
 export function columnNames(renamed: Columns = {}): ColumnNames {
-  const { text = "text", label = "label", source = "source", target = "target", tags = "tags" } = renamed;
-  return { text, label, source, target, tags };
+  const { text = "text", label = "label", labels = "labels", source = "source", target = "target", tags = "tags" } = renamed;
+  return { text, label, labels, source, target, tags };
 }
 
-/** The task whose answer is there: a label, tags or a target. A column that was named on purpose counts before the usual names. */
+/** The task whose answer is there: labels, tags or a target. A column that was named on purpose counts before the usual names. */
 export function chooseTask({ columns, file, line }: Header, renamed: Columns = {}): ExampleTask {
   const names = columnNames(renamed);
-  const answer = (task: ExampleTask): Role => tasks[task][1];
-  const named = exampleTasks.filter((task) => renamed[answer(task)] !== undefined);
-  const found = named.length > 0 ? named : exampleTasks.filter((task) => columns.includes(names[answer(task)]));
+  const named = exampleTasks.filter((task) => answers[task].some((role) => renamed[role] !== undefined));
+  const there = (role: Role) => columns.includes(names[role]);
+  const found = named.length > 0 ? named : exampleTasks.filter((task) => answers[task].some(there));
   if (found.length === 1) return found[0];
+  const answer = (task: ExampleTask): Role => answers[task].find(there) ?? tasks[task][1];
   const choices = (of: readonly ExampleTask[]): string => of.map((task) => `${quoted(names[answer(task)])} (${task})`).join(", ");
   const facts = { code: "data.columns", file, line } as const;
   if (found.length > 1)
     throw new DataError(sentence`the columns ${choices(found)} fit more than one task; choose with ${setting("task", found)}`, facts);
-  const answers = exampleTasks.map((task) => names[answer(task)]);
-  const near = printable(columns).map((column) => suggest(column, answers));
+  const wanted = exampleTasks.flatMap((task) => answers[task].map((role) => names[role]));
+  const near = printable(columns).map((column) => suggest(column, wanted));
   const tells = `no column tells the task (found ${listed(columns)}${near.find((text) => text !== "") ?? ""}); wanted one of ${choices(exampleTasks)}`;
   const [label, tags, target] = (["label", "tags", "target"] as const).map(nameOf);
   throw new DataError(sentence`${tells}; rename one, or give its name with ${label}, ${tags} or ${target}`, facts);
+}
+
+/** One label for each text, where there is such a column or one is named; several, where there are only those. */
+export function chooseLabelling(columns: readonly string[], renamed: Columns = {}): Labelling {
+  const names = columnNames(renamed);
+  if (renamed.label !== undefined) return "one";
+  if (renamed.labels !== undefined) return "several";
+  return columns.includes(names.labels) && !columns.includes(names.label) ? "several" : "one";
 }
 
 /** What to say of a column that is not there. */

@@ -1,9 +1,20 @@
-import { type ColumnNames, type Columns, chooseTask, columnNames, type ExampleTask, missingColumn, type Role, tasks } from "./columns.ts";
-import { type Field, scalar, tagList } from "./fields.ts";
+import {
+  type ColumnNames,
+  type Columns,
+  chooseLabelling,
+  chooseTask,
+  columnNames,
+  type ExampleTask,
+  type Labelling,
+  missingColumn,
+  type Role,
+  tasks,
+} from "./columns.ts";
+import { type Field, labelList, scalar, tagList } from "./fields.ts";
 import { parseRows, type TableFormat } from "./rows.ts";
 import { type Row, refuseTooMany } from "./table.ts";
 
-export type { Columns, ExampleTask, Task } from "./columns.ts";
+export type { Columns, ExampleTask, Labelling, Task } from "./columns.ts";
 
 /** Where an example was read, for errors that show up later. One made by hand has none. */
 export interface Origin {
@@ -14,6 +25,12 @@ export interface Origin {
 export interface Classified extends Origin {
   readonly text: string;
   readonly label: string;
+}
+
+/** A text with any number of labels, which do not exclude each other. */
+export interface SeveralLabelled extends Origin {
+  readonly text: string;
+  readonly labels: readonly string[];
 }
 
 export interface Pair extends Origin {
@@ -27,7 +44,7 @@ export interface Tagged extends Origin {
 }
 
 interface ExampleOf {
-  readonly classify: Classified;
+  readonly classify: Classified | SeveralLabelled;
   readonly translate: Pair;
   readonly tag: Tagged;
 }
@@ -40,14 +57,19 @@ export type Examples = { [T in ExampleTask]: { readonly task: T; readonly exampl
 export interface ExampleOptions {
   /** Inferred from the columns when left out. */
   readonly task?: ExampleTask;
+  /** Whether a text to classify has one label or several; inferred from the columns when left out. */
+  readonly labelling?: Labelling;
   /** The names that the columns have, where they are not the usual ones. */
   readonly columns?: Columns;
 }
 
 type Read = <T>(role: Role, as: (value: unknown, field: Field) => T) => T;
 
-const readers: { readonly [T in ExampleTask]: (read: Read, file: string, line: number) => ExampleOf[T] } = {
-  classify: (read, file, line) => ({ text: read("text", scalar), label: read("label", scalar), file, line }),
+type Kind = Exclude<ExampleTask, "classify"> | Labelling;
+
+const readers: Readonly<Record<Kind, (read: Read, file: string, line: number) => Example>> = {
+  several: (read, file, line) => ({ text: read("text", scalar), labels: read("labels", labelList), file, line }),
+  one: (read, file, line) => ({ text: read("text", scalar), label: read("label", scalar), file, line }),
   translate: (read, file, line) => ({ source: read("source", scalar), target: read("target", scalar), file, line }),
   tag: (read, file, line) => ({ text: read("text", scalar), tags: read("tags", tagList), file, line }),
 };
@@ -58,10 +80,12 @@ export function parseExamples(text: string, format: TableFormat, file: string, o
   const names = columnNames(options.columns);
   const header = { columns, file, line: headerLine };
   const task = options.task ?? chooseTask(header, options.columns);
-  for (const role of tasks[task]) if (!columns.includes(names[role])) throw missingColumn(role, names[role], header);
+  const kind: Kind = task === "classify" ? (options.labelling ?? chooseLabelling(columns, options.columns)) : task;
+  const wanted: readonly Role[] = kind === "several" ? ["text", "labels"] : tasks[task];
+  for (const role of wanted) if (!columns.includes(names[role])) throw missingColumn(role, names[role], header);
   const examples: Example[] = [];
   for (const row of rows) {
-    examples.push(readers[task](reader(row, names, file), file, row.line));
+    examples.push(readers[kind](reader(row, names, file), file, row.line));
     refuseTooMany(examples.length, file);
   }
   return together(task, examples);
@@ -76,4 +100,14 @@ function reader({ line, fields }: Row, names: ColumnNames, file: string): Read {
     if (!fields.has(column)) throw missingColumn(role, column, { columns: [...fields.keys()], file, line });
     return as(fields.get(column), { role, column, file, line });
   };
+}
+
+/** What a model is given: the text, or the source. */
+export const inputOf = (example: Example): string => ("source" in example ? example.source : example.text);
+
+/** What a model should answer. */
+export function answerOf(example: Example): string | readonly string[] {
+  if ("source" in example) return example.target;
+  if ("labels" in example) return example.labels;
+  return "tags" in example ? example.tags : example.label;
 }

@@ -14,7 +14,7 @@ type Place = Pick<Field, "file" | "line">;
 
 /** Text, or a number or truth value written as text. Never empty. */
 export function scalar(value: unknown, { role, column, file, line }: Field): string {
-  return asText(value, role === "tags" ? "tags" : `a ${role}`, `the column ${quoted(column)}`, { file, line });
+  return asText(value, role === "tags" || role === "labels" ? role : `a ${role}`, `the column ${quoted(column)}`, { file, line });
 }
 
 /** Tags between spaces, or a list of them. At least one. */
@@ -23,6 +23,16 @@ export function tagList(value: unknown, field: Field): string[] {
   const { column, file, line } = field;
   if (value.length === 0) return [scalar("", field)];
   return value.map((tag, i) => asText(tag, "tags", `tag ${i + 1} of the column ${quoted(column)}`, { file, line }));
+}
+
+/** Labels between spaces, or a list of them, each once. There may be none. */
+export function labelList(value: unknown, field: Field): string[] {
+  const { column, file, line } = field;
+  if (typeof value === "string" && value.trim() === "") return [];
+  const labels = Array.isArray(value)
+    ? value.map((label, i) => asText(label, "labels", `label ${i + 1} of the column ${quoted(column)}`, { file, line }))
+    : scalar(value, field).trim().split(/\s+/u);
+  return [...new Set(labels)];
 }
 
 /** The same of a row that is to be answered, where nothing at all may stand too. */

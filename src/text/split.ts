@@ -1,15 +1,8 @@
 import { type Chance, chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import type { Example } from "./examples.ts";
-
-/** What a model is given: the text, or the source. */
-export const inputOf = (example: Example): string => ("source" in example ? example.source : example.text);
-
-function answerOf(example: Example): string | readonly string[] {
-  if ("source" in example) return example.target;
-  return "tags" in example ? example.tags : example.label;
-}
+import { fewest, inputsByClass, isLabelled } from "./classes.ts";
+import { answerOf, type Example, inputOf } from "./examples.ts";
 
 /** Each example once, the first of those that are equal in input and answer. */
 export function withoutDuplicates<E extends Example>(examples: readonly E[]): E[] {
@@ -28,10 +21,35 @@ export interface Split<E> {
 }
 
 /**
+ * How examples are held out. `hash`: by the hash of the input alone. `stratified`: the same share of every class, those with the lowest
+ * hashes; what has no class (tags, pairs) goes by `hash`.
+ */
+export const splitRules = ["hash", "stratified"] as const;
+export type SplitRule = (typeof splitRules)[number];
+
+/** Duplicates removed and a part held out, by either rule; whatever the examples come from, they are split here. */
+export function splitExamples<E extends Example>(examples: readonly E[], fraction: number, rule: SplitRule): Split<E> {
+  return rule === "stratified" && examples.some(isLabelled) ? splitByClass(examples, fraction) : splitByHash(examples, fraction);
+}
+
+/**
  * A part to train on and a part to validate with. Where an example goes depends on its input alone, so equal inputs stay
  * together and the order of the examples changes nothing. Neither part is empty if there are two inputs and a share is asked for.
  */
 export function splitByHash<E extends Example>(examples: readonly E[], fraction: number): Split<E> {
+  return splitWith(examples, fraction, (kept) => heldOut(new Set(kept.map(inputOf)), fraction));
+}
+
+/**
+ * The same share of every class: of its inputs, those with the lowest hashes. Neither the order of the examples nor other classes matter, and
+ * one more example moves at most one other. Every class of at least `fewest` inputs is in both parts (unless texts with several labels leave no
+ * way); smaller ones follow the same rounding, and keep one input to train on. Equal inputs stay together.
+ */
+export function splitByClass<E extends Example>(examples: readonly E[], fraction: number): Split<E> {
+  return splitWith(examples, fraction, (kept) => heldOutByClass(kept, fraction));
+}
+
+function splitWith<E extends Example>(examples: readonly E[], fraction: number, choose: (kept: readonly E[]) => Set<string>): Split<E> {
   if (!(fraction >= 0 && fraction < 1)) {
     throw new ConfigError(
       sentence`the share of the examples to validate with is from 0 to below 1, not ${fraction}; change ${setting("validFraction")}`,
@@ -39,7 +57,7 @@ export function splitByHash<E extends Example>(examples: readonly E[], fraction:
     );
   }
   const kept = withoutDuplicates(examples);
-  const inside = heldOut(new Set(kept.map(inputOf)), fraction);
+  const inside = choose(kept);
   const valid = kept.filter((example) => inside.has(inputOf(example)));
   const train = kept.filter((example) => !inside.has(inputOf(example)));
   return { train, valid, duplicates: examples.length - kept.length };
@@ -71,3 +89,44 @@ const hashOf = (source: Chance, input: string): number => source.fork(input).uni
 
 /** Equal hashes are told apart by the text, so that no order of the examples is left to decide. */
 const before = (a: Hashed, b: Hashed): boolean => a.hash < b.hash || (a.hash === b.hash && a.input < b.input);
+
+/**
+ * The rarest class chooses first, since it has the least to choose from (Sechidis et al. 2011); an input of several classes is chosen once. A
+ * class below `fewest` would leave others nothing to choose from, so it chooses last.
+ */
+function heldOutByClass(examples: readonly Example[], fraction: number): Set<string> {
+  const inside = new Set<string>();
+  if (fraction === 0) return inside;
+  const source = chance(0).fork("split");
+  const hashes = new Map<string, number>();
+  for (const example of examples) if (!hashes.has(inputOf(example))) hashes.set(inputOf(example), hashOf(source, inputOf(example)));
+  const classes = inputsByClass(examples).map(([, inputs]) =>
+    [...inputs].map((input) => ({ input, hash: hashes.get(input) ?? 0 })).sort((a, b) => (before(a, b) ? -1 : 1)),
+  );
+  const [small, large] = [classes.filter(({ length }) => length < fewest), classes.filter(({ length }) => length >= fewest)];
+  const decided = new Set<string>();
+  for (const inputs of [...large, ...small]) {
+    let missing = shareOf(inputs.length, fraction) - inputs.filter(({ input }) => inside.has(input)).length;
+    for (const { input } of inputs) {
+      if (!decided.has(input) && missing > 0) {
+        inside.add(input);
+        missing--;
+      }
+      decided.add(input);
+    }
+  }
+  for (const inputs of large) mend(inputs, inside);
+  if (inside.size === hashes.size) inside.delete([...inside][0]); // one text with all the classes
+  return inside;
+}
+
+/** How many of a class are held out: the share, rounded, but never all, and of a class that is large enough never none. */
+const shareOf = (inputs: number, fraction: number): number =>
+  Math.min(inputs - 1, Math.max(inputs < fewest ? 0 : 1, Math.round(inputs * fraction)));
+
+/** What other classes chose may leave a class on one side. */
+function mend(inputs: readonly Hashed[], inside: Set<string>): void {
+  const held = inputs.filter(({ input }) => inside.has(input)).length;
+  if (held === 0) inside.add(inputs[0].input);
+  if (held === inputs.length) inside.delete(inputs[held - 1].input);
+}

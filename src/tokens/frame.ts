@@ -1,3 +1,4 @@
+import { normalisationOf } from "./normaliser.ts";
 import { patterns } from "./patterns.ts";
 import { type TokenizerKind, tokenizerKinds } from "./tokenizer.ts";
 
@@ -88,4 +89,6 @@ function frameOf(json: TokenizerJson): string {
 
 const kindOfFrame = new Map(tokenizerKinds.map((kind) => [frameOf(framed(kind, {})), kind]));
 
-export const kindOf = (json: TokenizerJson): TokenizerKind | undefined => kindOfFrame.get(frameOf(json));
+/** How a text is read before that is no part of the kind. */
+export const kindOf = (json: TokenizerJson): TokenizerKind | undefined =>
+  normalisationOf(json.normalizer) && kindOfFrame.get(frameOf({ ...json, normalizer: null }));

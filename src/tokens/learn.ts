@@ -4,14 +4,16 @@ import { learnBpe } from "./bpe.ts";
 import { byteJson } from "./byte.ts";
 import { learnChar } from "./char.ts";
 import type { Texts } from "./count.ts";
+import { wellFormed } from "./cut.ts";
 import type { TokenizerJson } from "./frame.ts";
 import { loadTokenizer } from "./load.ts";
+import { type Normalisation, normalised, normalizerJson } from "./normaliser.ts";
 import { type Tokenizer, type TokenizerKind, tokenizerKinds } from "./tokenizer.ts";
 import { learnUnigram } from "./unigram.ts";
 import { learnWord } from "./word.ts";
 import { learnWordpiece } from "./wordpiece.ts";
 
-export interface TrainTokenizerOptions {
+export interface TrainTokenizerOptions extends Normalisation {
   /** The size of the vocabulary, special tokens included. Fewer if the text has no more to give. */
   readonly vocab?: number;
 }
@@ -42,5 +44,12 @@ export async function trainTokenizer(kind: TokenizerKind, texts: Texts, options:
       code: "config.unknown-name",
       at: "tokenizer",
     });
-  return loadTokenizer(await learners[kind](texts, options.vocab), `the new ${kind} tokenizer`);
+  const normalizer = normalizerJson(options);
+  const json = await learners[kind](normalizer === null ? texts : read(texts, options), options.vocab);
+  return loadTokenizer({ ...json, normalizer }, `the new ${kind} tokenizer`);
+}
+
+/** Texts as they will be read. */
+async function* read(texts: Texts, options: Normalisation): AsyncGenerator<string> {
+  for await (const text of texts) yield normalised(wellFormed(text), options);
 }

@@ -2,6 +2,7 @@ import { DataError } from "../base/errors.ts";
 import { nextCut, ownCopy, wellFormed } from "./cut.ts";
 import { specialsOf, type TokenizerJson } from "./frame.ts";
 import { IdList } from "./id-list.ts";
+import { normalisationOf, normalised } from "./normaliser.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 
 /** What makes one kind different from another. It never sees a special token. */
@@ -19,21 +20,25 @@ export function ownTokenizer(kind: TokenizerKind, json: TokenizerJson, size: num
     if (Number.isInteger(id) && id >= 0 && id < size) return id;
     throw new DataError(`the token id ${id} is not in the vocabulary, which goes from 0 to ${size - 1}`);
   };
+  const reading = normalisationOf(json.normalizer) ?? {};
+  const changes = json.normalizer !== null;
+  const put = (text: string, ids: IdList): void => coder.encode(changes ? normalised(text, reading) : text, ids);
   return {
     kind,
     size,
     json,
+    ...(changes && { normalised: (text: string) => normalised(text, reading) }),
     ...(specials.length === 3 ? { unknown: 0, start: 1, end: 2 } : { start: 0, end: 1 }),
     encode(text) {
       const whole = wellFormed(text);
       const ids = new IdList(kind === "char" || kind === "byte" ? whole.length : whole.length >> 2);
       let from = 0;
       for (const match of whole.matchAll(special)) {
-        if (match.index > from) coder.encode(whole.slice(from, match.index), ids);
+        if (match.index > from) put(whole.slice(from, match.index), ids);
         ids.push(specials.indexOf(match[0]));
         from = match.index + match[0].length;
       }
-      if (from < whole.length) coder.encode(whole.slice(from), ids);
+      if (from < whole.length) put(whole.slice(from), ids);
       return ids.slice();
     },
     decode: (ids) => coder.decode(Array.from(ids, known).filter((id) => id >= specials.length)),

@@ -15,6 +15,8 @@ export interface Tokenizer {
   readonly start?: number;
   /** The id after a text, `</s>` or what the file has in its place. */
   readonly end?: number;
+  /** The text that is read in the place of a text (in lower case, say); where there is none, texts are read as they are. */
+  readonly normalised?: (text: string) => string;
   /** The ids of a text, with nothing added. Special tokens written in the text are matched. */
   encode(text: string): Int32Array;
   /** The text of ids; special tokens are skipped. */

@@ -16,6 +16,8 @@ export interface TrainedParts {
   readonly labels?: readonly string[];
   readonly weights: Weights;
   readonly device: Device;
+  /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
+  readonly temperature?: number;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
 }
@@ -67,6 +69,11 @@ export class TrainedModel implements TrainedParts {
     const { tokenizer } = this.#parts;
     if (!tokenizer) throw new ConfigError(`${this.name} has no tokenizer, so it reads no text; give one, or what it is fed`);
     return tokenizer;
+  }
+
+  /** What a classifier's scores are divided by before they become probabilities. */
+  get temperature(): number {
+    return this.#parts.temperature ?? 1;
   }
 
   get task(): Task {

@@ -2,6 +2,7 @@ import type { Batch } from "../batches/batch.ts";
 import type { InputTypes, Outputs } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
+import type { LossOptions } from "../models/losses.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -18,8 +19,12 @@ export interface Scored {
 type Loss = CompiledFunction<InputTypes, Outputs>;
 
 /** A model's loss, without dropout. */
-export const scoringLoss = (model: ModelConfig, options: Pick<CompileOptions, "device" | "weights" | "folder" | "rewrite">): Loss =>
-  compile(modelLoss(model, { training: false }), {
+export const scoringLoss = (
+  model: ModelConfig,
+  options: Pick<CompileOptions, "device" | "weights" | "folder" | "rewrite">,
+  loss: LossOptions = {},
+): Loss =>
+  compile(modelLoss(model, { ...loss, training: false }), {
     ...options,
     outputs: ["loss"],
     symbols: takesAnyLength(model) ? "open" : "bound",

@@ -42,7 +42,7 @@ describe("runs made by 0.1.0", async () => {
 
     it(`${name}: scores and answers as before`, async () => {
       const { seconds: _, ...found } = JSON.parse((await place.done("eval", run(), "--json")).stdout);
-      alike(found, scores);
+      alike(Object.fromEntries(Object.keys(scores).map((key) => [key, found[key]])), scores); // there may be more measures now
       const command = task === "lm" ? ["generate", run(), texts[task], "--tokens", "20"] : [task, run(), texts[task]];
       alike(JSON.parse((await place.done(...command, "--json")).stdout), answers);
     });

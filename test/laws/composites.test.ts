@@ -10,6 +10,7 @@ import { float32, float64, int32, uint8 } from "../../src/graph/type.ts";
 import { compile } from "../../src/node/device.ts";
 import {
   abs,
+  type CrossEntropyOptions,
   causalMask,
   dropout,
   gelu,
@@ -17,6 +18,7 @@ import {
   greater,
   masked,
   mul,
+  sigmoidCrossEntropy,
   softmax,
   softmaxCrossEntropy,
   square,
@@ -52,7 +54,7 @@ async function shapeOf(build: (x: Tensor) => Tensor, x: HostArray): Promise<numb
 }
 
 /** A loss over fixed targets, as a function of the scores alone. */
-function crossEntropy(ids: Int32Array, options: { ignore?: number; smoothing?: number }) {
+function crossEntropy(ids: Int32Array, options: CrossEntropyOptions) {
   return async (scores: HostArray) => {
     const type = scores.dtype === "float64" ? float64 : float32;
     const fn = tensorFunction({ x: type(scores.shape), t: int32([ids.length]) }, (_, { x, t }) => {
@@ -118,6 +120,75 @@ describe("softmax cross-entropy", () => {
       array("float64", [[Math.log(0.5), Math.log(0.25), Math.log(0.25)]]),
     );
     expect(loss).toBeCloseTo(-0.7 * Math.log(0.5) - 0.1 * (Math.log(0.5) + 2 * Math.log(0.25)), 12);
+  });
+});
+
+describe("class weights", () => {
+  const weights = [0.5, 2, 1, 3, 1];
+
+  it.each([{ weights }, { weights, smoothing: 0.1 }, { weights, ignore: -1 }, { weights, ignore: -1, smoothing: 0.2 }])(
+    "have a right gradient with %o",
+    async (options) => {
+      const ids = Int32Array.of(2, 0, "ignore" in options ? -1 : 1, 3);
+      const { gap } = await crossEntropy(ids, options)(random([4, 5], 3, "float64"));
+      expect(gap).toBeLessThan(1e-6);
+    },
+  );
+
+  it("multiply the loss of each target, and the sum is divided by the number of targets", async () => {
+    const scores = array("float64", [
+      [Math.log(0.5), Math.log(0.5)],
+      [Math.log(0.25), Math.log(0.75)],
+      [0, 0],
+    ]);
+    const { loss } = await crossEntropy(Int32Array.of(0, 0, -1), { weights: [3, 1], ignore: -1 })(scores);
+    expect(loss).toBeCloseTo((3 * Math.log(2) + 3 * Math.log(4)) / 2, 12);
+  });
+
+  it("are one for each class", async () => {
+    const wrong = crossEntropy(Int32Array.of(0), { weights: [1, 1, 1] })(random([1, 2], 1, "float64"));
+    await expect(wrong).rejects.toThrow("softmaxCrossEntropy: 3 weights for 2 classes; give one for each");
+  });
+});
+
+describe("sigmoid cross-entropy", () => {
+  const separate = async (scores: HostArray, truth: Int32Array, options: CrossEntropyOptions = {}) => {
+    const fn = tensorFunction({ x: float64(scores.shape), t: int32(scores.shape) }, (_, { x, t }) => {
+      const loss = sigmoidCrossEntropy(x, t, options);
+      return { loss, dx: grad(loss, [x])[0] };
+    });
+    const run = compile(fn, { threads: 1 });
+    const t = array("int32", truth, scores.shape);
+    const { loss, dx } = await run.run({ x: scores, t });
+    const numeric = await finiteDifference(async ([x]) => Number((await run.run({ x, t })).loss.data[0]), [scores], 0, 1e-3);
+    return { loss: Number(loss.data[0]), dx: Array.from(dx.data as Float64Array), gap: gradientGap(dx.data as Float64Array, numeric) };
+  };
+  const truth = Int32Array.of(1, 0, 0, 1, 1, 1);
+
+  it("is the mean of −ln of what each label's truth was given: by hand", async () => {
+    const { loss } = await separate(array("float64", [[Math.log(3), 0]]), Int32Array.of(1, 0)); // σ = 3/4 and 1/2
+    expect(loss).toBeCloseTo((Math.log(4 / 3) + Math.log(2)) / 2, 12);
+    const weighted = await separate(array("float64", [[Math.log(3), 0]]), Int32Array.of(1, 0), { weights: [5, 7] });
+    expect(weighted.loss).toBeCloseTo((5 * Math.log(4 / 3) + Math.log(2)) / 2, 12);
+  });
+
+  it.each([{}, { smoothing: 0.1 }, { weights: [0.5, 4, 2] }, { weights: [3, 1, 2], smoothing: 0.2 }])(
+    "has a right gradient with %o",
+    async (options) => {
+      expect((await separate(random([2, 3], 4, "float64"), truth, options)).gap).toBeLessThan(1e-6);
+    },
+  );
+
+  it("counts rows whose targets are -1 nowhere, and has a gradient of σ(x) − t at 0 too", async () => {
+    const { loss, dx } = await separate(array("float64", [[0], [9]]), Int32Array.of(1, -1));
+    expect(loss).toBeCloseTo(Math.log(2), 12);
+    expect(dx.map((x) => x + 0)).toEqual([-0.5, 0]);
+  });
+
+  it("does not overflow", async () => {
+    const { loss, dx } = await separate(array("float64", [[800, -800]]), Int32Array.of(0, 1));
+    expect(loss).toBeCloseTo(800, 9);
+    expect(dx).toEqual([0.5, -0.5]);
   });
 });
 

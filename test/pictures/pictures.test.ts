@@ -3,6 +3,7 @@ import { attentionGrid } from "../../src/pictures/attention-grid.ts";
 import { alignment, attentionMap } from "../../src/pictures/attention-map.ts";
 import { attributionPicture } from "../../src/pictures/attribution.ts";
 import { comparison } from "../../src/pictures/comparison.ts";
+import { confusionMatrix } from "../../src/pictures/confusion-matrix.ts";
 import { headStatistics } from "../../src/pictures/head-statistics.ts";
 import { layerNormGeometry } from "../../src/pictures/layer-norm-geometry.ts";
 import { lensTable } from "../../src/pictures/lens-table.ts";
@@ -93,6 +94,24 @@ const pictures: Readonly<Record<string, () => string>> = {
     }),
   "tag-strip.svg": () =>
     tagStrip({ tokens: tokens(17), tags: tokens(17).map((_, i) => `tag${i % 3}`), probabilities: tokens(17).map((_, i) => 1 - i / 20) }),
+  "confusion.svg": () =>
+    confusionMatrix({
+      labels: ["delivery", "payment", "<b>account</b>", "other"],
+      confusion: [
+        [40, 2, 0, 0],
+        [1, 1234, 3, 0],
+        [5, 0, 5, 0],
+        [0, 0, 0, 0],
+      ],
+    }),
+  "confusion-90.svg": () =>
+    confusionMatrix({
+      labels: Array.from({ length: 90 }, (_, i) => `label ${i}`),
+      confusion: Array.from({ length: 90 }, (_, i) =>
+        Array.from({ length: 90 }, (_, j) => (i === j ? 9 : (i * 7 + j * 3) % 41 === 0 ? 1 : 0)),
+      ),
+      title: "Confusion of 90 labels",
+    }),
   "layer-norm-geometry.svg": () => layerNormGeometry(geometryPanels()),
   "head-statistics.svg": () => headStatistics(statistics(4, 4)),
   "head-statistics-12.svg": () => headStatistics(statistics(12, 12)),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { recipes } from "../../src/recipes/index.ts";
 import { inParts } from "../../src/recipes/parts.ts";
-import { inputOf } from "../../src/text/split.ts";
+import { inputOf } from "../../src/text/examples.ts";
 
 // What holds for the data of every recipe that makes its examples itself.
 

@@ -34,6 +34,27 @@ describe("the task", () => {
     });
   });
 
+  it("is to give several labels where the column is called so, unless there is one for a single label", () => {
+    const rows = json(
+      { text: "a", labels: ["x", "y", "x"] },
+      { text: "b", labels: "y  z" },
+      { text: "c", labels: [] },
+      { text: "d", labels: " " },
+    );
+    const { task, examples } = parseExamples(rows, "jsonl", "a.jsonl");
+    expect(task).toBe("classify");
+    expect(examples.map((example) => "labels" in example && example.labels)).toEqual([["x", "y"], ["y", "z"], [], []]);
+    expect(parseExamples("text,labels\na,x y\nb,\n", "csv", "a").examples).toMatchObject([{ labels: ["x", "y"] }, { labels: [] }]);
+    expect(parseExamples("text,label,labels\na,x,y z\n", "csv", "a").examples).toMatchObject([{ text: "a", label: "x" }]);
+    expect(parseExamples("text,label,topics\na,x,y z\n", "csv", "a", { columns: { labels: "topics" } }).examples).toMatchObject([
+      { text: "a", labels: ["y", "z"] },
+    ]);
+    expect(refusal("text,label\na,x\n", "csv", { task: "classify", labelling: "several" })).toBe(
+      'data.csv, line 1: no column "labels" (found "text", "label"; did you mean "label"?); rename one, or give its name with columns.labels',
+    );
+    expect(refusal(json({ text: "a", labels: ["x", ""] }), "jsonl")).toMatch('label 2 of the column "labels" is empty');
+  });
+
   it("must be chosen when the columns fit more than one", () => {
     const both = "text\tlabel\ttarget\na\tb\tc\n";
     expect(refusal(both, "tsv")).toBe(
