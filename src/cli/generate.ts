@@ -7,7 +7,6 @@ import { type Sample, type WriteOptions, write, writeBest } from "../generation/
 import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
 import type { Precision } from "../runtime/device.ts";
-import { unrounded } from "../trained/baked.ts";
 import { bareCommand } from "./commands.ts";
 import { told } from "./flag-words.ts";
 import { addFlags, typedFlags } from "./flags.ts";
@@ -36,7 +35,6 @@ export const generate = addFlags(
   const options = withBeams(given, command);
   const run = open(folder, { threads: options.threads, precision: options.weights });
   const begin = options.ids ? idList(prompt) : prompt;
-  for (const sentence of unrounded(run)) console.error(`warning: ${sentence}`);
   const shown = !options.json;
   const before = options.ids || readsSource(run.model) ? "" : prompt;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;

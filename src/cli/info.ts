@@ -1,3 +1,4 @@
+import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
@@ -45,7 +46,7 @@ function report({ run, task, model, labels, parameters, parts: places, tokenizer
     Object.entries(values)
       .map(([name, value]) => `${name} ${value}`)
       .join(", ");
-  const source = data.source.kind === "recipe" ? `the recipe ${data.source.name}` : data.source.files.join(", ");
+  const source = sourceName(data.source);
   const unit = task === "lm" ? "bytes" : "examples";
   const lines: [string, string][] = [
     ["run", run],

@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { sentence } from "../base/sentence.ts";
-import { diskError, megabytes, removeQuietly, syncFolder, systemCode, writeSynced } from "./files.ts";
+import { atOnce } from "../base/turns.ts";
+import { diskError, megabytes, removeQuietly, syncFolder, systemCode, writingSynced } from "./files.ts";
 import { type Manifest, manifestName, manifestOf, readManifest, readVerified, sameManifest, verifyFiles } from "./manifest.ts";
 
 export interface Checkpoint {
@@ -45,7 +46,12 @@ export class Checkpoints {
   }
 
   save(step: number, files: ReadonlyMap<string, readonly Uint8Array[]>): void {
-    const manifest = manifestOf(step, files);
+    atOnce(this.saving(step, files));
+  }
+
+  /** The same as work that can be left between two pieces; what is saved must not change meanwhile. */
+  *saving(step: number, files: ReadonlyMap<string, readonly Uint8Array[]>): Generator<void, void> {
+    const manifest = yield* manifestOf(step, files);
     if (this.#holds(manifest)) return;
     const temporary = this.#path(`.saving-${step}-${process.pid}`);
     try {
@@ -53,9 +59,9 @@ export class Checkpoints {
       rmSync(temporary, { recursive: true, force: true });
       mkdirSync(temporary);
       this.#pause("started");
-      for (const [name, parts] of files) writeSynced(join(temporary, name), parts, () => this.#pause(`writing ${name}`));
+      for (const [name, parts] of files) yield* writingSynced(join(temporary, name), parts, () => this.#pause(`writing ${name}`));
       this.#pause("written");
-      writeSynced(join(temporary, manifestName), [new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)]);
+      yield* writingSynced(join(temporary, manifestName), [new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)]);
       syncFolder(temporary);
       this.#pause("described");
       this.#place(temporary, `${step}`);

@@ -13,7 +13,8 @@ import { refuseTooMany } from "../text/table.ts";
 import { decodeUtf8, textChunks } from "../text/utf8.ts";
 import { systemCode } from "./files.ts";
 
-const chunkBytes = 2 ** 20;
+/** Of a tokenizer from elsewhere, more would hold the thread for long. */
+const chunkBytes = 2 ** 18;
 /** Examples are held in memory, and the longest string of the engine has about 530 million characters. */
 const mostBytes = 400e6;
 
@@ -88,7 +89,7 @@ export async function sizeOf(file: string): Promise<number> {
   }
 }
 
-/** The bytes of a file, or of a stretch of it (both ends belong to it), a megabyte at a time. */
+/** The bytes of a file, or of a stretch of it (both ends belong to it), a quarter of a megabyte at a time. */
 export async function* readBytes(file: string, range: { readonly start?: number; readonly end?: number } = {}): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(file, { highWaterMark: chunkBytes, ...range });

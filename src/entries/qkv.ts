@@ -37,8 +37,9 @@ export type { AttentionOptions } from "../inspection/attention.ts";
 export type { AttentionKind, AttentionLook, Looked } from "../inspection/look.ts";
 export type { Activation } from "../inspection/observe.ts";
 export type { ReadingOptions } from "../inspection/reading.ts";
+export type { Data } from "../library/rows.ts";
 export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";
-export { type OpenOptions, open, Trained } from "../library/trained.ts";
+export { type MeasureOptions, type OpenOptions, open, Trained, TrainedModel } from "../library/trained.ts";
 export { bleu } from "../metrics/bleu.ts";
 export { chrf } from "../metrics/chrf.ts";
 export { classification } from "../metrics/classification.ts";
@@ -80,6 +81,7 @@ export {
   type Tagged,
   type Task,
 } from "../text/examples.ts";
+export type { GivenRow, GivenRows } from "../text/given.ts";
 export { type Split, splitByHash, withoutDuplicates } from "../text/split.ts";
 export {
   parseTokenizer,
@@ -90,6 +92,7 @@ export {
   tokenizerKinds,
   trainTokenizer,
 } from "../tokens/index.ts";
-export { TrainedModel, type TrainedParts } from "../trained/trained.ts";
+export type { Warn } from "../trained/reading.ts";
+export type { TrainedParts } from "../trained/trained.ts";
 export type { Progress, Report, StepReport, StoppedReport, ValidationReport } from "../training/fit.ts";
 export { type Weights, weightsInMemory } from "../weights/weights.ts";

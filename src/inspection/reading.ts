@@ -5,7 +5,7 @@ import { translateIds } from "../generation/translator.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { RnnConfig } from "../models/config.ts";
 import type { Arrays } from "../runtime/session.ts";
-import { fitted, unknownIn, unknownSentence } from "../trained/reading.ts";
+import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
 // One text as a model reads it: the ids that are fed, and a label for each position.
@@ -13,17 +13,18 @@ import type { TrainedModel } from "../trained/trained.ts";
 /** Any model but an RNN. */
 export type Transformer = Exclude<ModelConfig, RnnConfig>;
 
-export interface ReadingOptions {
+export interface ReadingOptions extends Warned {
   /** What a model with a source should have written; its own greedy answer if left out. */
   readonly target?: string;
   /** Which part of a text is read that is longer than the context; the first if left out. */
   readonly keep?: "first" | "last";
-  /** Told of tokens that are cut off or unknown. */
-  readonly warn?: (sentence: string) => void;
+  /** Aborted, it leaves off before the next run of the engine, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Reading {
   readonly feeds: Arrays;
+  readonly signal?: AbortSignal;
   /** A label for each position of the text. */
   readonly tokens: readonly string[];
   /** The target, where there is a source: what the decoder reads (`<s>` first) and what it should say there (`</s>` last). */
@@ -35,6 +36,8 @@ export const classToken = "<class>";
 
 export async function readingOf(run: TrainedModel, text: string, options: ReadingOptions = {}): Promise<Reading> {
   const { model } = run;
+  const { signal } = options;
+  signal?.throwIfAborted();
   if (readsSource(model)) return pairReading(run, text, options);
   if (options.target !== undefined)
     throw new ConfigError("a target is for models that translate; this one reads one text only, so leave the target out");
@@ -45,20 +48,21 @@ export async function readingOf(run: TrainedModel, text: string, options: Readin
     options,
   );
   const tokens = piecesOf(run, ids);
-  if (model.model !== "encoder") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
+  if (model.model !== "encoder") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens, signal };
   const unknownAnswer = model.task === "tag" ? row(new Int32Array(ids.length).fill(-1)) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
-  return { feeds, tokens: model.task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+  return { feeds, signal, tokens: model.task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }
 
 async function pairReading(run: TrainedModel, text: string, options: ReadingOptions): Promise<Reading> {
   const { tokenizer } = run;
   if (tokenizer.encode(text).length === 0) throw nothing("text");
   const source = readable(run, "text", encodeSource(text, tokenizer), options);
-  const { read, said } = options.target === undefined ? await written(run, source) : given(run, options.target);
+  const { read, said } = options.target === undefined ? await written(run, source, options) : given(run, options.target);
   const [target, targets] = [readable(run, "target", read, options), said.subarray(0, run.model.context)];
   return {
     feeds: { source: row(source), lengths: array("int32", [source.length]), target: row(target), targets: row(targets) },
+    signal: options.signal,
     tokens: piecesOf(run, source),
     target: { read: piecesOf(run, target), said: piecesOf(run, targets) },
   };
@@ -75,17 +79,19 @@ function given({ tokenizer }: TrainedModel, target: string): TargetIds {
 }
 
 /** The model's own answer, the likeliest token each time, as far as the context reaches. */
-async function written(run: TrainedModel, source: Int32Array): Promise<TargetIds> {
+async function written(run: TrainedModel, source: Int32Array, { signal }: ReadingOptions): Promise<TargetIds> {
   const { start = 0, end = 0 } = run.tokenizer;
-  const [{ tokens }] = await translateIds(run, [source]);
+  const [{ tokens }] = await translateIds(run, [source], { signal });
   return { read: Int32Array.of(start, ...tokens).subarray(0, run.model.context), said: Int32Array.of(...tokens, end) };
 }
 
 /** No longer than the context, and not empty. */
-function readable({ model, tokenizer }: TrainedModel, what: string, ids: Int32Array, { warn, keep = "first" }: ReadingOptions): Int32Array {
+function readable(run: TrainedModel, what: string, ids: Int32Array, { keep = "first", ...options }: ReadingOptions): Int32Array {
   if (ids.length === 0) throw nothing(what);
+  const { model, tokenizer } = run;
+  const warn = teller(options, run);
   const kept = fitted(ids, model.context, { what, keep, warn });
-  for (const sentence of unknownSentence(unknownIn(kept, tokenizer), what)) warn?.(sentence);
+  for (const sentence of unknownSentence(unknownIn(kept, tokenizer), what)) warn(sentence);
   return kept;
 }
 

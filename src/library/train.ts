@@ -1,5 +1,5 @@
 import { cacheFolder } from "../data/cache.ts";
-import { filesSource } from "../data/source.ts";
+import type { Rows } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
@@ -7,8 +7,12 @@ import type { RunSettings } from "../runs/prepare.ts";
 import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import type { Device } from "../runtime/device.ts";
-import type { Columns, Task } from "../text/examples.ts";
+import type { Task } from "../text/examples.ts";
+import type { GivenRows } from "../text/given.ts";
+import type { Warned } from "../trained/reading.ts";
+import { type Data, type DataSettings, sourceOf } from "./rows.ts";
 import { open, type Trained } from "./trained.ts";
+import { processWarning } from "./warnings.ts";
 
 /** Any setting of any model; the vocabulary and the labels come from the data. */
 export type ModelSettings =
@@ -18,16 +22,18 @@ export type ModelSettings =
   | Partial<Omit<RnnInput, "vocab" | "sourceVocab">>;
 
 /** What training needs of the machine. */
-interface HostSettings {
+interface HostSettings extends Warned {
   /** Where tokenised text is kept; ~/.cache/qkv if left out. */
   readonly cache?: string;
   /** What computes; this process if left out. */
   readonly device?: Device;
   /** Called with everything that happens. */
   readonly listen?: (event: RunEvent) => void;
+  /** Aborted, training saves a checkpoint after the step under way, and the promise is rejected with the signal's reason; `resume` goes on. */
+  readonly signal?: AbortSignal;
 }
 
-export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
+export interface TrainSettings extends Partial<TrainingConfig>, HostSettings, DataSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -36,35 +42,54 @@ export interface TrainSettings extends Partial<TrainingConfig>, HostSettings {
   readonly tokenizer?: string;
   readonly vocab?: number;
   readonly model?: ModelSettings;
-  readonly valid?: string;
-  readonly validFraction?: number;
-  readonly columns?: Columns;
 }
 
 /** A trained model, and how its training went. */
 export type Finished = Trained & { readonly result: TrainResult };
 
-/** Trains on files, as `qkv train` does, and opens the run that comes of it. */
-export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
-  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, cache, device, listen, ...training } = settings;
-  const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
+/** Trains on files, as `qkv train` does, or on rows in memory, and opens the run that comes of it. */
+export async function train(data: Data, settings: TrainSettings = {}): Promise<Finished> {
+  const { out, overwrite, task, tokenizer, vocab, model, valid, validFraction, columns, ...others } = settings;
+  const { cache, device, listen, warn, signal, ...training } = others;
+  const { source, rows } = sourceOf(data, { valid, validFraction, columns });
   const asked: RunSettings = { task, source, tokenizer, vocab, model, training };
-  return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen });
+  const settled = { cache, device, listen, warn, signal };
+  return finished(trainRun(out, asked, { overwrite, ...host(settled, rows) }), settled);
 }
 
-export interface ResumeSettings extends Changes, HostSettings {}
+export interface ResumeSettings extends Changes, HostSettings {
+  /** The rows, for a run that was trained on rows in memory: the same in the same order. */
+  readonly data?: GivenRows;
+  readonly valid?: GivenRows;
+}
 
 /** Goes on with a run exactly where it stopped, to more steps if they are given, and opens it. */
-export async function resume(folder: string, { cache, device, listen, ...changes }: ResumeSettings = {}): Promise<Finished> {
-  return finished(resumeRun(folder, changes, host({ cache, device })), { device, listen });
+export async function resume(
+  folder: string,
+  { cache, device, listen, warn, signal, data, valid, ...changes }: ResumeSettings = {},
+): Promise<Finished> {
+  const settled = { cache, device, listen, warn, signal };
+  return finished(resumeRun(folder, changes, host(settled, data && { data, valid })), settled);
 }
 
-const host = ({ cache = cacheFolder(), device }: HostSettings) => ({ cache, device, clock: () => performance.now() / 1000 });
+const host = ({ cache = cacheFolder(), device, signal }: HostSettings, rows?: Rows) => ({
+  cache,
+  device,
+  signal,
+  rows,
+  clock: () => performance.now() / 1000,
+});
 
-async function finished(events: AsyncGenerator<RunEvent, TrainResult>, { device, listen }: HostSettings): Promise<Finished> {
+async function finished(events: AsyncGenerator<RunEvent, TrainResult>, settings: HostSettings): Promise<Finished> {
+  const { device, listen, warn, signal } = settings;
+  const tell = warn ?? processWarning();
   for (;;) {
     const { done, value } = await events.next();
-    if (done) return Object.assign(open(value.run, { device }), { result: value });
+    if (done) {
+      if (value.ending === "interrupted") throw signal?.reason;
+      return Object.assign(open(value.run, { device, warn }), { result: value });
+    }
+    if (value.kind === "warning" && tell) tell(value.sentence);
     listen?.(value);
   }
 }

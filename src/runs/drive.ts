@@ -1,7 +1,9 @@
 import { chance } from "../base/chance.ts";
 import { NonFiniteError, RunError } from "../base/errors.ts";
 import { call, sentence, setting } from "../base/sentence.ts";
+import { Turns } from "../base/turns.ts";
 import type { Material } from "../data/material.ts";
+import type { Rows } from "../data/source.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { nodeDevice } from "../node/device.ts";
@@ -11,7 +13,7 @@ import { fit, noProgress, type Report, type StepReport, type ValidationReport } 
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringLoss } from "../training/score.ts";
-import { initialise } from "../weights/initialise.ts";
+import { initialising } from "../weights/initialise.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
@@ -39,8 +41,10 @@ export interface TrainOptions {
   readonly cache: string;
   /** Seconds. */
   readonly clock: () => number;
-  /** Asked after every step; true saves and stops. */
-  readonly interrupted?: () => boolean;
+  /** Aborted, training saves after the step under way, and ends; before the first step, the signal's reason is thrown. */
+  readonly signal?: AbortSignal;
+  /** Of a run whose data is in memory. */
+  readonly rows?: Rows;
   readonly checkpoints?: CheckpointsOptions;
   /** What computes; this process if left out. */
   readonly device?: Device;
@@ -81,16 +85,17 @@ export async function* drive(
   });
   const checkpoints = new Checkpoints(paths(folder).checkpoints, options.checkpoints);
   const warnings: string[] = [];
+  const turns = new Turns(); // what is begun here is not left: a save is whole
   checkpoints.clean();
   const latest = checkpoints.latest((sentence) => warnings.push(sentence));
   const position = latest ? restore(latest, optimizer) : { progress: noProgress, logBytes: 0 };
-  if (!latest) initialise(layout, chance(seed), optimizer.weights);
+  if (!latest) await turns.through(initialising(layout, chance(seed), optimizer.weights));
   for (const sentence of warnings) yield { kind: "warning", sentence };
   const log = new Log(paths(folder).log, position.logBytes);
   if (log.lost)
     yield { kind: "warning", sentence: `${paths(folder).log} has lost lines since the last checkpoint; the new ones follow what is left` };
   const saver = new Saver({ folder, optimizer, checkpoints, log, validates: material.validation !== undefined, keep: training.keep });
-  if (latest) saver.repairModel(position.progress);
+  if (latest) await turns.through(saver.repairModel(position.progress));
   yield {
     kind: "ready",
     folder,
@@ -135,10 +140,10 @@ export async function* drive(
       yield report;
       const validates = report.kind === "step" && scoring && (report.step % training.evalEvery === 0 || report.step === steps);
       if (validates) continue; // what there is to save comes with the validation
-      interrupted = report.step < steps && report.kind !== "stopped" && (options.interrupted?.() ?? false);
+      interrupted = report.step < steps && report.kind !== "stopped" && (options.signal?.aborted ?? false);
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
-        saver.save(progress);
+        await turns.through(saver.save(progress));
         yield { kind: "saved", step: report.step };
       }
       if (interrupted) {

@@ -4,7 +4,7 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
-import { amount, type Found, loadRaw, taskOfData } from "../data/raw.ts";
+import { amount, type Found, type Learn, loadRaw, taskOfData } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import { type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
@@ -15,6 +15,7 @@ import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, toke
 import type { RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
 import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import type { TrainOptions } from "./drive.ts";
 import { sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
 
@@ -39,10 +40,13 @@ export interface Prepared {
 }
 
 /** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
-export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
+export async function prepare(
+  settings: RunSettings,
+  { cache, rows, signal }: Pick<TrainOptions, "cache" | "rows" | "signal">,
+): Promise<Prepared> {
   const given = settings.model ?? {};
   let learned: { readonly name: ModelName; readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
-  const raw = await loadRaw(settings.source, settings.task, async (found, texts) => {
+  const learn: Learn = async (found, texts) => {
     const { task } = found;
     if (settings.task !== undefined && settings.task !== task)
       throw new ConfigError(sentence`the data is for ${setting("task", task)}, and ${setting("task", settings.task)} was asked for`, {
@@ -51,8 +55,9 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
       });
     const name = modelFor(task, given.model);
     const early = modelWith(task, name, given, { vocab: 10, labels: 2, context: 8 }); // wrong choices are told before the data is worked on
-    learned = { name, early, tokenizer: await tokenizerOf(found, texts, settings) };
-  });
+    learned = { name, early, tokenizer: await tokenizerOf(found, texts, settings, signal) };
+  };
+  const raw = await loadRaw(settings.source, { task: settings.task, learn, rows, signal });
   if (!learned) throw new DataError("the data has no text to learn from");
   const { name, early, tokenizer } = learned;
   const task = taskOfData(raw);
@@ -60,7 +65,7 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   if (labels?.length === 1)
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
   const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
   const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, context });
   const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }));
@@ -109,9 +114,14 @@ function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task
   return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
 }
 
-async function tokenizerOf(found: Found, texts: AsyncIterable<string>, { tokenizer: wanted, vocab }: RunSettings): Promise<Tokenizer> {
+async function tokenizerOf(
+  found: Found,
+  texts: AsyncIterable<string>,
+  { tokenizer: wanted, vocab }: RunSettings,
+  signal?: AbortSignal,
+): Promise<Tokenizer> {
   const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
-  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts, { vocab });
+  if ((tokenizerKinds as readonly string[]).includes(kind)) return trainTokenizer(kind as TokenizerKind, texts, { vocab, signal });
   if (!kind.endsWith(".json"))
     throw new ConfigError(
       `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,

@@ -1,6 +1,6 @@
 import { FormatError, NonFiniteError } from "../base/errors.ts";
 import type { Checkpoints } from "../disk/checkpoints.ts";
-import { writeDurably } from "../disk/files.ts";
+import { writingDurably } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
@@ -32,19 +32,24 @@ export class Saver {
     this.#parts = parts;
   }
 
-  save(progress: Progress): void {
+  /** Work that can be left between two pieces, as long as nobody trains meanwhile. */
+  *save(progress: Progress): Generator<void, void> {
     const { optimizer, checkpoints, log, keep } = this.#parts;
-    if (!optimizer.weights.data.every(Number.isFinite))
-      throw new NonFiniteError("the weights are not finite any more", { step: optimizer.steps });
-    checkpoints.save(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
-    if (this.#isBest(progress)) this.#writeModel(progress);
+    const { data } = optimizer.weights;
+    for (let at = 0; at < data.length; at += 2 ** 20) {
+      if (!data.subarray(at, at + 2 ** 20).every(Number.isFinite))
+        throw new NonFiniteError("the weights are not finite any more", { step: optimizer.steps });
+      yield;
+    }
+    yield* checkpoints.saving(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
+    if (this.#isBest(progress)) yield* this.#writeModel(progress);
     checkpoints.prune(keep);
   }
 
   /** A kill between a checkpoint and the file to ship leaves an older file; what is missing are the checkpoint's own weights. */
-  repairModel(progress: Progress): void {
+  *repairModel(progress: Progress): Generator<void, void> {
     const { folder, optimizer } = this.#parts;
-    if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) this.#writeModel(progress);
+    if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) yield* this.#writeModel(progress);
   }
 
   /** Without validation the last weights are the best. */
@@ -52,10 +57,10 @@ export class Saver {
     return !this.#parts.validates || bestStep === this.#parts.optimizer.steps;
   }
 
-  #writeModel({ bestLoss }: Progress): void {
+  *#writeModel({ bestLoss }: Progress): Generator<void, void> {
     const { folder, optimizer, validates } = this.#parts;
     const metadata = { format: "qkv", step: `${optimizer.steps}`, ...(validates && { validLoss: `${bestLoss}` }) };
-    writeDurably(paths(folder).model, safetensorsParts(parametersAsTensors(optimizer.weights), metadata));
+    yield* writingDurably(paths(folder).model, safetensorsParts(parametersAsTensors(optimizer.weights), metadata));
   }
 }
 

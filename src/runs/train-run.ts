@@ -12,8 +12,9 @@ export async function* trainRun(
   settings: RunSettings,
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
+  options.signal?.throwIfAborted();
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
-  const { config, tokenizer, encoded, warnings } = await prepare(settings, options.cache);
+  const { config, tokenizer, encoded, warnings } = await prepare(settings, options);
   const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
   const folder = out ?? usualFolder(config.data.source, config.task);
   makeFolder(folder);
@@ -42,9 +43,10 @@ function named(source: DataSource, make: () => Material): Material {
 
 /** Goes on with a run exactly where its latest checkpoint is. */
 export async function* resumeRun(folder: string, changes: Changes, options: TrainOptions): AsyncGenerator<RunEvent, TrainResult> {
+  options.signal?.throwIfAborted();
   const unlock = lockRun(openRun(folder).folder);
   try {
-    const { run, encoded } = await reopen(folder, changes, options.cache);
+    const { run, encoded } = await reopen(folder, changes, options);
     const material = materialOf(encoded, run.config, run.tokenizer);
     try {
       return yield* drive(run, material, options);

@@ -103,6 +103,10 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     await this.#programs.clear();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
   /** The sizes that follow from what is fed. */
   #check(feeds: Arrays): Sizes {
     const { bind, patches = [] } = this.#options;

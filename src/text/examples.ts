@@ -9,6 +9,8 @@ export type { Columns, ExampleTask, Task } from "./columns.ts";
 export interface Origin {
   readonly file?: string;
   readonly line?: number;
+  /** Of a row in memory: `data[3]`. */
+  readonly at?: string;
 }
 
 export interface Classified extends Origin {

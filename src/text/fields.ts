@@ -1,4 +1,4 @@
-import { DataError } from "../base/errors.ts";
+import { DataError, type ErrorFacts } from "../base/errors.ts";
 import type { Role } from "./columns.ts";
 import { kindOf, quoted } from "./quote.ts";
 
@@ -10,11 +10,10 @@ export interface Field {
   readonly line: number;
 }
 
-type Place = Pick<Field, "file" | "line">;
-
 /** Text, or a number or truth value written as text. Never empty. */
 export function scalar(value: unknown, { role, column, file, line }: Field): string {
-  return asText(value, role === "tags" ? "tags" : `a ${role}`, `the column ${quoted(column)}`, { file, line });
+  const need = role === "tags" ? "tags" : `a ${role}`;
+  return textOf(value, { what: `the column ${quoted(column)}`, need, unit: "line", place: { file, line } });
 }
 
 /** Tags between spaces, or a list of them. At least one. */
@@ -22,19 +21,32 @@ export function tagList(value: unknown, field: Field): string[] {
   if (!Array.isArray(value)) return scalar(value, field).trim().split(/\s+/u);
   const { column, file, line } = field;
   if (value.length === 0) return [scalar("", field)];
-  return value.map((tag, i) => asText(tag, "tags", `tag ${i + 1} of the column ${quoted(column)}`, { file, line }));
+  return value.map((tag, i) =>
+    textOf(tag, { what: `tag ${i + 1} of the column ${quoted(column)}`, need: "tags", unit: "line", place: { file, line } }),
+  );
 }
 
-function asText(value: unknown, need: string, what: string, place: Place): string {
+/** How a value is called in errors, and where it is. */
+interface Named {
+  readonly what: string;
+  /** What every example needs: "a label". */
+  readonly need: string;
+  /** What an example stands on. */
+  readonly unit: "line" | "row";
+  readonly place: ErrorFacts;
+}
+
+/** A value as text that can be learned from. */
+export function textOf(value: unknown, { what, need, unit, place }: Named): string {
   const text = typeof value === "string" ? value : written(value, what, place);
-  if (text.trim() === "") throw new DataError(`${what} is empty; every example needs ${need} (remove the line or fill it in)`, place);
+  if (text.trim() === "") throw new DataError(`${what} is empty; every example needs ${need} (remove the ${unit} or fill it in)`, place);
   if (text.includes("\0")) throw new DataError(`${what} holds a NUL character, which no text has; remove it`, place);
   if (/\p{Surrogate}/u.test(text))
     throw new DataError(`${what} holds half a surrogate pair (\\ud800 to \\udfff), which is no character; remove it`, place);
   return text;
 }
 
-function written(value: unknown, what: string, place: Place): string {
+function written(value: unknown, what: string, place: ErrorFacts): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") throw new DataError(`${what} holds ${kindOf(value)}; wanted text, a number or true or false`, place);
   const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));

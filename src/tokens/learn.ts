@@ -1,5 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { Turns } from "../base/turns.ts";
 import { learnBpe } from "./bpe.ts";
 import { byteJson } from "./byte.ts";
 import { learnChar } from "./char.ts";
@@ -14,9 +15,11 @@ import { learnWordpiece } from "./wordpiece.ts";
 export interface TrainTokenizerOptions {
   /** The size of the vocabulary, special tokens included. Fewer if the text has no more to give. */
   readonly vocab?: number;
+  /** Aborted, it leaves off, and the promise is rejected with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
-const learners: Record<TokenizerKind, (texts: Texts, vocab?: number) => Promise<TokenizerJson>> = {
+const learners: Record<TokenizerKind, (texts: Texts, vocab?: number, turns?: Turns) => Promise<TokenizerJson>> = {
   char: learnChar,
   byte: async (_, vocab) => {
     if (vocab !== undefined)
@@ -42,5 +45,5 @@ export async function trainTokenizer(kind: TokenizerKind, texts: Texts, options:
       code: "config.unknown-name",
       at: "tokenizer",
     });
-  return loadTokenizer(await learners[kind](texts, options.vocab), `the new ${kind} tokenizer`);
+  return loadTokenizer(await learners[kind](texts, options.vocab, new Turns(options.signal)), `the new ${kind} tokenizer`);
 }

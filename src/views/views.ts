@@ -188,11 +188,11 @@ export type ViewName = keyof typeof kinds;
 export const views: Readonly<Record<ViewName, ViewKind>> = kinds;
 
 /** The kinds of attention that a page can show beside the usual one, if none was asked for. An encoder has one under two names. */
-async function otherKinds(run: TrainedModel, text: string, { warn: _, ...options }: ViewOptions): Promise<AttentionLook[]> {
+async function otherKinds(run: TrainedModel, text: string, options: ViewOptions): Promise<AttentionLook[]> {
   const { model } = run;
   if (options.kind !== undefined || model.model !== "encoder-decoder") return [];
   const looks: AttentionLook[] = [];
-  for (const kind of kindsOf(model).slice(1)) looks.push(await attentionOf(run, text, { ...options, kind }));
+  for (const kind of kindsOf(model).slice(1)) looks.push(await attentionOf(run, text, { ...options, kind, warn: false }));
   return looks;
 }
 
