@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 // What a call of an opened run costs: the first, those after it, and the bare runs of the session inside them, in turns in one process.
-// A model of each kind with (nearly) random weights. `--only encoder`, `--dist <another checkout>/dist/…`, `--precision q8`.
+// A model of each kind with (nearly) random weights. `--only encoder`, `--threads 1`, `--precision q8`; `--entry <another checkout>/dist/…`
+// measures that one, where it has the same functions.
 
 const { values } = parseArgs({
   options: {
@@ -12,9 +13,11 @@ const { values } = parseArgs({
     entry: { type: "string", default: "../dist/entries/qkv.js" },
     precision: { type: "string" },
     rounds: { type: "string", default: "40" },
+    threads: { type: "string", default: "2" },
   },
 });
 const { nodeEngine, open, train } = await import(values.entry);
+const threads = Number(values.threads);
 const folder = mkdtempSync(join(tmpdir(), "qkv-warm-"));
 const data = (name, text) => {
   writeFileSync(join(folder, name), text);
@@ -82,7 +85,7 @@ function remembering() {
   return { engine: { ...nodeEngine, createSession }, runs };
 }
 
-const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const timed = async (body) => {
   const begin = performance.now();
   await body();
@@ -91,11 +94,11 @@ const timed = async (body) => {
 
 async function measured(name, { file, model, call }) {
   const out = join(folder, name);
-  const trained = await train(file(), { out, model, steps: 1, batch: 2, threads: 2, validFraction: 0 });
+  const trained = await train(file(), { out, model, steps: 1, batch: 2, threads, validFraction: 0, warn: false });
   const parameters = trained.result.parameters;
   await trained.release();
   const { engine, runs } = remembering();
-  const run = open(out, { threads: 2, precision: values.precision, device: { engine } });
+  const run = open(out, { threads, precision: values.precision, device: { engine } });
   const cold = await timed(() => call(run, 0));
   for (let i = 1; i < 8; i++) await call(run, i);
   const [warm, bare] = [[], []];
@@ -110,13 +113,22 @@ async function measured(name, { file, model, call }) {
     );
   }
   await run.release();
-  const [w, b] = [median(warm), median(bare)];
-  const cells = [name, (parameters / 1e6).toFixed(1), cold.toFixed(0), w.toFixed(2), b.toFixed(2), (w / b).toFixed(3)];
-  return cells;
+  const ratio = median(warm.map((time, i) => time / bare[i])); // of neighbours: other work on the machine slows both
+  const best = [warm, bare].map((times) => Math.min(...times).toFixed(2));
+  return [
+    name,
+    (parameters / 1e6).toFixed(1),
+    cold.toFixed(0),
+    median(warm).toFixed(2),
+    median(bare).toFixed(2),
+    ratio.toFixed(3),
+    ...best,
+  ];
 }
 
 try {
-  console.log("model            million   cold ms   warm ms   bare ms   ratio   memory");
+  const head = ["model", "million", "cold ms", "warm ms", "bare ms", "ratio", "best warm", "best bare", "memory"];
+  console.log(head.map((cell, i) => (i === 0 ? cell.padEnd(15) : cell.padStart(9))).join(" "));
   for (const [name, kind] of Object.entries(kinds)) {
     if (values.only !== undefined && values.only !== name) continue;
     const cells = await measured(name, kind);

@@ -41,6 +41,9 @@ function describe(folder: string) {
 const parts = (count: PartCount): Record<string, number> =>
   Object.fromEntries(count.parts.flatMap((part) => part.parts.map((inner) => [`${part.name}/${inner.name}`, inner.count])));
 
+const longestText = (longest: number | undefined): string =>
+  longest === undefined ? "" : `; the longest of the examples to train on has ${longest.toLocaleString("en")}`;
+
 function report({ run, task, model, labels, parameters, parts: places, tokenizer, data, training, step, best }: Facts): string {
   const settings = (values: object) =>
     Object.entries(values)
@@ -56,6 +59,7 @@ function report({ run, task, model, labels, parameters, parts: places, tokenizer
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     ["tokenizer", `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries`],
     ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
+    ["context", `${model.context.toLocaleString("en")} tokens${longestText(data.longest)}`],
     ["training", settings(training)],
     [
       "so far",

@@ -36,7 +36,7 @@ export async function tokenise(
   const [file, facts] = [join(cache, `${key}.ids`), join(cache, `${key}.json`)];
   const known = readFacts(facts);
   if (known) {
-    const ids = openIfWhole(file, tokenizer.size, known);
+    const ids = await turns.through(openIfWhole(file, tokenizer.size, known));
     if (ids) {
       touch(file, new Date());
       return { ids, unknown: known.unknown };
@@ -74,10 +74,10 @@ function readFacts(file: string): Facts | undefined {
 }
 
 /** A file that is not what was written, whatever became of it, is made again. */
-function openIfWhole(file: string, vocab: number, { tokens, sha256 }: Facts): (Ids & { close(): void }) | undefined {
+function* openIfWhole(file: string, vocab: number, { tokens, sha256 }: Facts): Generator<void, (Ids & { close(): void }) | undefined> {
   try {
     const hash = createHash("sha256");
-    readPieces(file, (piece) => hash.update(piece));
+    yield* readPieces(file, (piece) => hash.update(piece));
     if (hash.digest("hex") !== sha256) return undefined;
     return idsInFile(file, idWidth(vocab), 0, tokens);
   } catch {

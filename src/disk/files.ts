@@ -88,8 +88,11 @@ export function* writingSynced(file: string, parts: readonly Uint8Array[], betwe
   }
 }
 
-/** Gives a file's bytes to `visit` in pieces, each valid only until the next. Anything but a plain file is refused: a pipe would wait. */
-export function readPieces(file: string, visit: (piece: Uint8Array, at: number) => void): void {
+/**
+ * Gives a file's bytes to `visit` in pieces, each valid only until the next, as work that can be left between two of them. Anything but a
+ * plain file is refused: a pipe would wait.
+ */
+export function* readPieces(file: string, visit: (piece: Uint8Array, at: number) => void): Generator<void, void> {
   const stat = statSync(file);
   if (!stat.isFile()) throw new RunError(`${file} is not a plain file`);
   const handle = openSync(file, "r");
@@ -100,6 +103,7 @@ export function readPieces(file: string, visit: (piece: Uint8Array, at: number) 
       if (count === 0) throw new RunError(`${file} became shorter while it was read`);
       visit(piece.subarray(0, count), at);
       at += count;
+      yield;
     }
   } finally {
     closeSync(handle);

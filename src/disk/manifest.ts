@@ -65,23 +65,23 @@ function complaint(error: z.ZodError): string {
 }
 
 /** Whether every file is there with the size and the hash that were written; a RunError names the first that is not. */
-export function verifyFiles(folder: string, { files }: Manifest): void {
+export function* verifyFiles(folder: string, { files }: Manifest): Generator<void, void> {
   for (const entry of files) checkSize(folder, entry); // all sizes first: they cost nothing
-  for (const entry of files) readChecked(folder, entry, () => {});
+  for (const entry of files) yield* readChecked(folder, entry, () => {});
 }
 
 /** A file's bytes, checked once more on their way in. */
-export function readVerified(folder: string, entry: FileEntry): Uint8Array {
+export function* readVerified(folder: string, entry: FileEntry): Generator<void, Uint8Array> {
   checkSize(folder, entry);
   const bytes = new Uint8Array(entry.bytes);
-  readChecked(folder, entry, (piece, at) => bytes.set(piece, at));
+  yield* readChecked(folder, entry, (piece, at) => bytes.set(piece, at));
   return bytes;
 }
 
-function readChecked(folder: string, { name, sha256 }: FileEntry, take: (piece: Uint8Array, at: number) => void): void {
+function* readChecked(folder: string, { name, sha256 }: FileEntry, take: (piece: Uint8Array, at: number) => void): Generator<void, void> {
   const hash = createHash("sha256");
   try {
-    readPieces(join(folder, name), (piece, at) => {
+    yield* readPieces(join(folder, name), (piece, at) => {
       hash.update(piece);
       take(piece, at);
     });

@@ -5,8 +5,9 @@ import { basename, dirname, extname } from "node:path";
 import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
+import { Turns } from "../base/turns.ts";
 import { tasks } from "../text/columns.ts";
-import { type Example, type ExampleOptions, type Examples, parseExamples, together } from "../text/examples.ts";
+import { type Example, type ExampleOptions, type Examples, parsingExamples, together } from "../text/examples.ts";
 import { listed } from "../text/quote.ts";
 import type { TableFormat } from "../text/rows.ts";
 import { refuseTooMany } from "../text/table.ts";
@@ -49,7 +50,8 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
 }
 
 async function readTable(file: string, options: ExampleOptions): Promise<Examples> {
-  return parseExamples(decodeUtf8(await readWhole(file), file), tableFormat(file, options), file, options);
+  const text = decodeUtf8(await readWhole(file), file);
+  return new Turns().through(parsingExamples(text, tableFormat(file, options), file, options));
 }
 
 function tableFormat(file: string, { task }: ExampleOptions): TableFormat {

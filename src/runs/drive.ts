@@ -18,7 +18,7 @@ import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
 import { Saver } from "./saver.ts";
-import { restore } from "./state.ts";
+import { restoring } from "./state.ts";
 
 /** What training tells whoever listens. */
 export type RunEvent =
@@ -41,7 +41,7 @@ export interface TrainOptions {
   readonly cache: string;
   /** Seconds. */
   readonly clock: () => number;
-  /** Aborted, training saves after the step under way, and ends; before the first step, the signal's reason is thrown. */
+  /** Aborted, training saves after the step under way, and ends; while data is still being read, the signal's reason is thrown. */
   readonly signal?: AbortSignal;
   /** Of a run whose data is in memory. */
   readonly rows?: Rows;
@@ -87,8 +87,8 @@ export async function* drive(
   const warnings: string[] = [];
   const turns = new Turns(); // what is begun here is not left: a save is whole
   checkpoints.clean();
-  const latest = checkpoints.latest((sentence) => warnings.push(sentence));
-  const position = latest ? restore(latest, optimizer) : { progress: noProgress, logBytes: 0 };
+  const latest = await turns.through(checkpoints.findingLatest((sentence) => warnings.push(sentence)));
+  const position = latest ? await turns.through(restoring(latest, optimizer)) : { progress: noProgress, logBytes: 0 };
   if (!latest) await turns.through(initialising(layout, chance(seed), optimizer.weights));
   for (const sentence of warnings) yield { kind: "warning", sentence };
   const log = new Log(paths(folder).log, position.logBytes);

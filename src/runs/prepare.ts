@@ -14,7 +14,7 @@ import type { Example } from "../text/examples.ts";
 import { parseTokenizer, saveTokenizer, type Tokenizer, type TokenizerKind, tokenizerKinds, trainTokenizer } from "../tokens/index.ts";
 import type { RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { contextFor, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
 import type { TrainOptions } from "./drive.ts";
 import { sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
@@ -66,17 +66,25 @@ export async function prepare(
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
-  const context = given.context ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
+  const positions = "positions" in early ? early.positions : undefined;
+  const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
+  const context = given.context ?? (longest === undefined ? undefined : contextFor(task as Exclude<Task, "lm">, longest, positions));
   const model = modelWith(task, name, given, { vocab: tokenizer.size, labels: labels?.length, context });
   const training = trainingConfig(trainingDefaults(task, settings.training ?? {}, { width: early.width, threads: usualThreads() }));
-  refuseTooBig(parametersOf(modelLoss(model)).total, model, training, freeMemory());
+  refuseTooBig(parametersOf(modelLoss(model)).total, model, training, freeMemory(), Math.min(model.context, longest ?? model.context));
   const config: RunConfig = {
     format: 1,
     task,
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
-    data: { source: settings.source, sha256: raw.sha256, train: amount(raw, "train"), valid: amount(raw, "valid") },
+    data: {
+      source: settings.source,
+      sha256: raw.sha256,
+      train: amount(raw, "train"),
+      valid: amount(raw, "valid"),
+      ...(longest !== undefined && { longest }),
+    },
     training,
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
@@ -107,12 +115,9 @@ export function modelWith(
 const isSwiglu = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
   chosen.activation === "swiglu" && typeof chosen.width === "number";
 
-/** A context into which nearly all examples fit. */
-function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task): number {
-  const lengths = encoded.train.map((example) => Math.max(...encoded.layout.lengths(example))).sort((a, b) => a - b);
-  const longest = lengths.at(-1) ?? 1;
-  return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
-}
+/** Tokens of the longest example that is trained on. */
+const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>
+  train.reduce((most, example) => Math.max(most, ...layout.lengths(example)), 1);
 
 async function tokenizerOf(
   found: Found,

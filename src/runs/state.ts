@@ -40,13 +40,14 @@ export function checkpointFiles(optimizer: Optimizer, { progress, logBytes }: Po
   ]);
 }
 
-/** Puts a checkpoint back into an optimizer. */
-export function restore(checkpoint: Checkpoint, optimizer: Optimizer): Position {
+/** Puts a checkpoint back into an optimizer, as work that can be left between two pieces. */
+export function* restoring(checkpoint: Checkpoint, optimizer: Optimizer): Generator<void, Position> {
   const where = (name: string) => `${checkpoint.folder}/${name}`;
   const parsed = stateSchema.safeParse(JSON.parse(new TextDecoder().decode(checkpoint.read(stateName))));
   if (!parsed.success) throw new RunError(`${where(stateName)} does not say how far the run is (${parsed.error.issues[0].message})`);
-  loadParameters(optimizer.weights, readSafetensors(checkpoint.read(weightsName), where(weightsName)).tensors, where(weightsName));
-  const { tensors } = readSafetensors(checkpoint.read(optimizerName), where(optimizerName));
+  const weights = readSafetensors(yield* checkpoint.reading(weightsName), where(weightsName));
+  loadParameters(optimizer.weights, weights.tensors, where(weightsName));
+  const { tensors } = readSafetensors(yield* checkpoint.reading(optimizerName), where(optimizerName));
   for (const [slot, buffer] of optimizer.state) {
     const own = [...tensors]
       .filter(([name]) => name.startsWith(`${slot}/`))

@@ -1,3 +1,4 @@
+import { atOnce } from "../base/turns.ts";
 import { type ColumnNames, type Columns, chooseTask, columnNames, type ExampleTask, missingColumn, type Role, tasks } from "./columns.ts";
 import { type Field, scalar, tagList } from "./fields.ts";
 import { parseRows, type TableFormat } from "./rows.ts";
@@ -55,7 +56,11 @@ const readers: { readonly [T in ExampleTask]: (read: Read, file: string, line: n
 };
 
 /** The examples of a table, checked: every one has its input and its answer. */
-export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
+export const parseExamples = (text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples =>
+  atOnce(parsingExamples(text, format, file, options));
+
+/** The same as work that can be left between two rows; only what is between commas is taken apart in one go. */
+export function* parsingExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Generator<void, Examples> {
   const { columns, headerLine, rows } = parseRows(text, format, file);
   const names = columnNames(options.columns);
   const header = { columns, file, line: headerLine };
@@ -65,6 +70,7 @@ export function parseExamples(text: string, format: TableFormat, file: string, o
   for (const row of rows) {
     examples.push(readers[task](reader(row, names, file), file, row.line));
     refuseTooMany(examples.length, file);
+    if (examples.length % 256 === 0) yield;
   }
   return together(task, examples);
 }
