@@ -18,6 +18,7 @@ const above = order
 const program = `
   ${above.map((file, i) => `import * as all${i} from "./${file}";`).join("\n")}
   import { chance } from "./base/chance.ts";
+  import { pause } from "./base/turns.ts";
   import { grad } from "./gradients/grad.ts";
   import { cleanUp } from "./graph/cleanup.ts";
   import { buildGraph, graphNodes } from "./graph/graph.ts";
@@ -48,6 +49,7 @@ const program = `
   };
   globalThis.modules = ${above.length};
   globalThis.found = (async () => {
+    await pause();
     const tokenizer = await trainTokenizer("char", ["a bit of text"]);
     const ids = idsInMemory(tokenizer.encode("a bit of text ".repeat(20)));
     const sizes = { layers: 1, heads: 2, width: 16, context: 8, vocab: tokenizer.size };
@@ -81,7 +83,7 @@ it("what is above the line runs without a machine, up to building, differentiati
   const [{ text }] = outputFiles;
   expect(text).not.toMatch(/["']node:|\brequire\(["']/);
   // All that a web worker has and we use; nothing of Node.
-  const globals = { TextEncoder, TextDecoder, WebAssembly, atob, performance, URL, structuredClone };
+  const globals = { TextEncoder, TextDecoder, WebAssembly, atob, performance, MessageChannel, AbortController, URL, structuredClone };
   const context = createContext({ ...globals });
   new Script(text).runInContext(context);
   expect(context.modules).toBeGreaterThan(150);

@@ -39,6 +39,8 @@ export type ErrorCode =
   | "run.busy"
   /** Its data or its tokenizer is not what it was. */
   | "run.changed"
+  /** It was trained on rows in memory, which nobody has kept: they must be given again. */
+  | "run.rows"
   | "run.damaged"
   | "run.disk"
   /** A model that is too big for this machine. */

@@ -18,7 +18,7 @@ import {
 // Examples as ids, at their full length; `cut` comes later, when the context is known.
 
 /** Where an example was read; nowhere, if it was made by hand. */
-const place = ({ file, line }: Origin): Origin => ({ file, line });
+const place = ({ file, line, at }: Origin): Origin => ({ file, line, ...(at !== undefined && { at }) });
 
 function labelIndex(labels: readonly string[]): (label: string, origin: Origin) => number {
   const indices = new Map(labels.map((label, i) => [label, i]));

@@ -8,7 +8,6 @@ import { type Sample, type WriteOptions, write, writeBest, writeSamples } from "
 import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
 import type { Precision } from "../runtime/device.ts";
-import { unrounded } from "../trained/baked.ts";
 import { bareCommand } from "./commands.ts";
 import { answerFile, asksForFile, type FileFlags, fileFlags, refusePaths } from "./files.ts";
 import { told } from "./flag-words.ts";
@@ -42,7 +41,6 @@ export const generate = addFlags(
   if (asksForFile(arguments_, options, command)) return writeFile(run, options);
   refusePaths(arguments_, options);
   const { first, others, line } = await givenPrompts(prompt, run, process.stdin);
-  for (const sentence of unrounded(run)) console.error(`warning: ${sentence}`);
   if (others) return writeLines(run, first, others, options);
   const begin = options.ids ? idList(first) : first;
   const shown = !options.json;

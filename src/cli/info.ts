@@ -1,3 +1,4 @@
+import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
@@ -63,13 +64,16 @@ function readsAs({ json, kind }: Tokenizer): { readonly lowercase?: boolean; rea
 const parts = (count: PartCount): Record<string, number> =>
   Object.fromEntries(count.parts.flatMap((part) => part.parts.map((inner) => [`${part.name}/${inner.name}`, inner.count])));
 
+const longestText = (longest: number | undefined): string =>
+  longest === undefined ? "" : `; the longest of the examples to train on has ${longest.toLocaleString("en")}`;
+
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
   const { parts: places, tokenizer, data, from, training, step, calibration, best } = rest;
   const settings = (values: object) =>
     Object.entries(values)
       .map(([name, value]) => `${name} ${value}`)
       .join(", ");
-  const source = data.source.kind === "recipe" ? `the recipe ${data.source.name}` : data.source.files.join(", ");
+  const source = sourceName(data.source);
   const several = model.model === "encoder" && model.labelling === "several";
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
   const unit = task === "lm" ? "bytes" : "examples";
@@ -90,6 +94,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
     ],
     ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
     ...(from ? [["from", fromWords(from)] as [string, string]] : []),
+    ["context", `${model.context.toLocaleString("en")} tokens${longestText(data.longest)}`],
     ["training", settings(training)],
     [
       "so far",

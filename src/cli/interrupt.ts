@@ -5,8 +5,8 @@ export const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
  * A request to terminate (SIGTERM) and a terminal that is gone (SIGHUP) count the same.
  */
 export class Interrupt {
-  asked = false;
   canSave = false;
+  readonly #asked = new AbortController();
   readonly #say: (sentence: string) => void;
   readonly #handle = (): void => this.#received();
 
@@ -15,9 +15,14 @@ export class Interrupt {
     for (const signal of signals) process.on(signal, this.#handle);
   }
 
+  /** Aborted by the first. */
+  get signal(): AbortSignal {
+    return this.#asked.signal;
+  }
+
   #received(): void {
-    if (this.asked || !this.canSave) process.exit(130);
-    this.asked = true;
+    if (this.signal.aborted || !this.canSave) process.exit(130);
+    this.#asked.abort();
     this.#say("stopping after this step, with a checkpoint; once more to stop at once");
   }
 

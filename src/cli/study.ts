@@ -55,7 +55,7 @@ async function run(chosen: Study, { out = `studies/${chosen.name}`, minutes, ste
   const interrupt = new Interrupt((sentence) => console.error(`\n${sentence}`));
   const show = quiet ? () => {} : shower(clock);
   try {
-    const options = { out, minutes, steps, threads, only, cache: cacheFolder(), clock, interrupted: () => interrupt.asked };
+    const options = { out, minutes, steps, threads, only, cache: cacheFolder(), clock, signal: interrupt.signal };
     const events = runStudy(chosen, { ...options, words: flagWords });
     for (;;) {
       const { done, value } = await events.next();

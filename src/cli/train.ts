@@ -172,7 +172,7 @@ async function followed(start: (host: TrainOptions) => AsyncGenerator<RunEvent, 
   const clock = () => performance.now() / 1000; // counted from the start of the process
   const interrupt = new Interrupt((sentence) => console.error(`\n${sentence}`));
   const progress = quiet ? undefined : new Progress(process.stderr, clock);
-  const events = start({ cache: cacheFolder(), clock, interrupted: () => interrupt.asked });
+  const events = start({ cache: cacheFolder(), clock, signal: interrupt.signal });
   try {
     for (;;) {
       const { done, value } = await events.next();

@@ -26,6 +26,8 @@ export interface CostOptions {
   readonly phases?: readonly PhaseName[];
   /** What folds constants; nothing else is computed. */
   readonly device: Device;
+  /** Aborted, it leaves off before the next phase, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Named<Name extends string = string> extends Amount {
@@ -79,6 +81,7 @@ export async function cost(config: ModelConfig, options: CostOptions): Promise<M
   const layout = parametersOf(modelLoss(config));
   const found: { [Name in PhaseName]?: PhaseCost } = {};
   for (const name of phases) {
+    options.signal?.throwIfAborted();
     const phase = phaseOf(name, config, extent);
     if (!phase) continue;
     const graph = await phaseGraph(phase, device);

@@ -1,3 +1,4 @@
+import { Turns } from "../base/turns.ts";
 import { countUnknown, type ExampleIds, encoding } from "../batches/encode.ts";
 import type { Layout } from "../batches/examples.ts";
 import { answerOf } from "../text/examples.ts";
@@ -38,20 +39,24 @@ export interface EncodeOptions {
   readonly labels?: readonly string[];
   /** The folder for tokenised text. */
   readonly cache: string;
+  readonly signal?: AbortSignal;
 }
 
 export async function encodeRaw(raw: Raw, options: EncodeOptions): Promise<Encoded> {
   return raw.kind === "text" ? encodeText(raw, options) : encodeExamples(raw, options);
 }
 
-async function encodeText({ train, valid, sha256 }: RawText, { tokenizer, tokenizerHash, cache }: EncodeOptions): Promise<EncodedText> {
-  const ids = (parts: RawText["train"], name: string) => tokenise(parts, `${sha256} ${name}`, tokenizer, tokenizerHash, cache);
+async function encodeText({ train, valid, sha256 }: RawText, options: EncodeOptions): Promise<EncodedText> {
+  const { tokenizer, tokenizerHash, cache } = options;
+  const turns = new Turns(options.signal);
+  const ids = (parts: RawText["train"], name: string) => tokenise(parts, `${sha256} ${name}`, tokenizer, tokenizerHash, cache, turns);
   return { kind: "text", train: await ids(train, "train"), ...(valid.length > 0 ? { valid: await ids(valid, "valid") } : {}) };
 }
 
-function encodeExamples(raw: RawExamples, { tokenizer, labels = [] }: EncodeOptions): EncodedExamples {
+async function encodeExamples(raw: RawExamples, { tokenizer, labels = [], signal }: EncodeOptions): Promise<EncodedExamples> {
   const { encode, layout } = encoding(raw.task, tokenizer, labels, labellingOf(raw.train));
-  return { kind: "examples", layout, train: encode(raw.train), valid: encode(raw.valid) };
+  const turns = new Turns(signal);
+  return { kind: "examples", layout, train: await turns.mapped(raw.train, encode), valid: await turns.mapped(raw.valid, encode) };
 }
 
 /** A sentence for each part in which tokens were unknown. */

@@ -1,14 +1,16 @@
 import { resolve } from "node:path";
 import { DataError } from "../base/errors.ts";
+import { Turns } from "../base/turns.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import type { EvaluationData } from "../evaluation/evaluate.ts";
 import type { ModelConfig } from "../models/any.ts";
 import { type Columns, type Example, inputOf, type Task } from "../text/examples.ts";
+import type { GivenRows } from "../text/given.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Warn } from "../trained/reading.ts";
-import { loadRaw } from "./raw.ts";
-import type { DataSource } from "./source.ts";
-import { bytesOf, drained, inspectTexts, openTexts, type TextPart, trainingParts } from "./texts.ts";
+import { loadRaw, readRows } from "./raw.ts";
+import type { DataSource, Rows } from "./source.ts";
+import { bytesOf, divideTexts, drained, inspectTexts, openTexts, type TextPart, trainingParts } from "./texts.ts";
 import { type TokenisedText, tokenise } from "./tokenised.ts";
 
 // What a run is evaluated on: files that are given, or the part of its own data that was held out.
@@ -68,8 +70,8 @@ function trainedTexts({ config: { data } }: DataOwner, files: readonly string[],
 
 /** The same of examples, by their inputs. Where the data of the run is not there any more, nobody can tell. */
 async function trainedExamples({ config: { task, data } }: DataOwner, examples: readonly Example[]): Promise<string[]> {
-  if (data.source.kind === "recipe") return [];
-  const raw = await loadRaw(data.source, task).catch((error) => {
+  if (data.source.kind !== "files") return [];
+  const raw = await loadRaw(data.source, { task }).catch((error) => {
     if (error instanceof DataError) return undefined;
     throw error;
   });
@@ -79,10 +81,29 @@ async function trainedExamples({ config: { task, data } }: DataOwner, examples: 
   return seen > 0 ? [`the run was trained on ${seen} of these ${examples.length} examples, so this says little about new ones`] : [];
 }
 
+/** Rows in memory, all of them to evaluate on. */
+export async function givenRows(owner: DataOwner, data: GivenRows, cache: string, signal?: AbortSignal): Promise<HeldOut> {
+  const { task } = owner.config;
+  const given = await readRows(data, task, "data", new Turns(signal));
+  if (given.task !== "lm") return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };
+  const { train, sha256 } = divideTexts(given.texts, 0);
+  return textData(owner, [train], sha256, cache);
+}
+
 /** The run's own held-out part: a recipe's test, else what it was validated with. */
-export async function ownData(owner: DataOwner, cache: string, warn: Warn): Promise<HeldOut> {
+export async function ownData(
+  owner: DataOwner,
+  cache: string,
+  warn: Warn,
+  { rows, signal }: { readonly rows?: Rows; readonly signal?: AbortSignal } = {},
+): Promise<HeldOut> {
   const { task, data } = owner.config;
-  const raw = await loadRaw(data.source, task);
+  if (data.source.kind === "memory" && rows === undefined)
+    throw new DataError(
+      "the run was trained on rows that a program held in memory, which it does not keep; name a file to evaluate on, or in a program give rows: evaluate(rows), or evaluate([], { own }) with those that it was trained on",
+      { code: "run.rows" },
+    );
+  const raw = await loadRaw(data.source, { task, rows, signal });
   if (raw.sha256 !== data.sha256) warn("the data has changed since the run was trained, so some of it may have been trained on");
   const none = () => new DataError("the run has no validation data; name a file to evaluate on");
   if (raw.kind === "text") {

@@ -1,15 +1,18 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { DataError } from "../base/errors.ts";
+import { DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
+import { Turns } from "../base/turns.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
 import { contradictions, smallClasses } from "../text/classes.ts";
 import { answerOf, type Example, type ExampleTask, inputOf, type Labelling, type Task } from "../text/examples.ts";
+import { type Given, type GivenRows, RowReader } from "../text/given.ts";
 import { type SplitRule, splitExamples, withoutDuplicates } from "../text/split.ts";
-import type { DataSource, FileSource } from "./source.ts";
+import type { DataSource, FileSource, MemorySource, Rows } from "./source.ts";
 import {
   bytesOf,
+  divideTexts,
   drained,
   inspectTexts,
   openTexts,
@@ -56,11 +59,32 @@ export type Learn = (found: Found, texts: AsyncIterable<string>) => Promise<void
 /** What is known of data when its text comes. */
 export type Found = { readonly task: "lm" } | { readonly task: ExampleTask; readonly train: readonly Example[] };
 
+export interface LoadOptions {
+  /** The task that the data must be for. */
+  readonly task?: Task;
+  readonly learn?: Learn;
+  /** Of a source in memory. */
+  readonly rows?: Rows;
+  readonly signal?: AbortSignal;
+}
+
 /** Reads data, all of it once. */
-export async function loadRaw(source: DataSource, task?: Task, learn: Learn = async () => {}): Promise<Raw> {
-  const raw = source.kind === "recipe" ? await loadRecipe(source.name, source.full, learn) : await loadFiles(source, task, learn);
+export async function loadRaw(source: DataSource, options: LoadOptions = {}): Promise<Raw> {
+  const { learn = async () => {} } = options;
+  const raw = await loaded(source, { ...options, learn });
   if (raw.kind === "examples") await learn({ task: raw.task, train: raw.train }, textsOf(raw.train));
   return raw;
+}
+
+function loaded(source: DataSource, options: LoadOptions & { readonly learn: Learn }): Promise<Raw> {
+  switch (source.kind) {
+    case "recipe":
+      return loadRecipe(source.name, source.full, options.learn);
+    case "memory":
+      return loadRows(source, options);
+    case "files":
+      return loadFiles(source, options.task, options.learn);
+  }
 }
 
 async function* textsOf(examples: readonly Example[]): AsyncGenerator<string> {
@@ -90,6 +114,44 @@ async function loadFiles(source: FileSource, task: Task | undefined, learn: Lear
       { code: "data.task", file: source.files[0] },
     );
   return loadExamples(source, task);
+}
+
+async function loadRows(
+  { valid: withValid, validFraction, split }: MemorySource,
+  { task, learn, rows, signal }: LoadOptions & { readonly learn: Learn },
+): Promise<Raw> {
+  if (rows === undefined) throw rowsMissing(withValid);
+  const turns = new Turns(signal);
+  const given = await readRows(rows.data, task, "data", turns);
+  if (withValid && rows.valid === undefined) throw rowsMissing(withValid);
+  const other = withValid && rows.valid !== undefined ? await readRows(rows.valid, given.task, "valid", turns) : undefined;
+  if (given.task !== "lm")
+    return divided(given.task, given.examples, { validFraction, split }, other?.task === given.task ? other.examples : undefined);
+  const { train, valid, sha256 } = divideTexts(given.texts, validFraction);
+  const held = other?.task === "lm" ? divideTexts(other.texts, 0) : undefined;
+  await learn({ task: "lm" }, allPieces(train));
+  if (!held) return { kind: "text", train, valid, sha256, warnings: [] };
+  return { kind: "text", train, valid: held.train, sha256: joinedHash(sha256, held.sha256), warnings: [] };
+}
+
+const rowsMissing = (withValid: boolean): RunError =>
+  new RunError(
+    `the run was trained on rows that a program held in memory, which it does not keep; go on in a program that has them: resume(folder, { data${withValid ? ", valid" : ""} })`,
+    { code: "run.rows" },
+  );
+
+/** Rows in memory, checked one by one; `name` is what errors call them. */
+export async function readRows(rows: GivenRows, task: Task | undefined, name: string, turns: Turns): Promise<Given> {
+  const reader = new RowReader(task, name);
+  for await (const row of rows) {
+    reader.add(row);
+    if (turns.over) await turns.rest();
+  }
+  return reader.given;
+}
+
+async function* allPieces(parts: readonly TextPart[]): AsyncGenerator<string> {
+  for (const part of parts) yield* wholePieces(readPart(part));
 }
 
 async function loadRecipe(name: string, full: boolean, learn: Learn): Promise<Raw> {
@@ -147,21 +209,27 @@ function listening<Result>(pieces: AsyncGenerator<string, Result>): AsyncIterabl
 
 async function loadExamples({ files, valid, validFraction, columns, split }: FileSource, task?: ExampleTask): Promise<RawExamples> {
   const read = await readExamples(files, { task, columns });
-  const found: readonly Example[] = read.examples;
-  if (valid === undefined) return splitUp(read.task, found, validFraction, split);
-  const options = { task: read.task, columns, labelling: labellingOf(found) };
-  const held: readonly Example[] = (await readExamples([valid], options)).examples;
+  const options = { task: read.task, columns, labelling: labellingOf(read.examples) };
+  const held = valid === undefined ? undefined : (await readExamples([valid], options)).examples;
+  return divided(read.task, read.examples, { validFraction, split }, held);
+}
+
+/** Examples, each once, in a part to train on and one to validate with: a share of them, or others that were given. */
+export function divided(
+  task: ExampleTask,
+  found: readonly Example[],
+  { validFraction, split = "hash" }: { readonly validFraction: number; readonly split?: SplitRule },
+  held?: readonly Example[],
+): RawExamples {
+  if (held === undefined) {
+    const { train, valid, duplicates } = splitExamples(found, validFraction, split);
+    return parts(task, train, valid, duplicates, split === "stratified" ? smallClasses({ train, valid }) : []);
+  }
   const train = withoutDuplicates(found);
   const inputs = new Set(train.map(inputOf));
   const seen = held.filter((example) => inputs.has(inputOf(example))).length;
   const both = seen > 0 ? [`${seen} of the ${held.length} validation examples have an input that is trained on too`] : [];
-  return parts(read.task, train, held, found.length - train.length, both);
-}
-
-/** Examples from anywhere, in the two parts that training sees. */
-export function splitUp(task: ExampleTask, found: readonly Example[], validFraction: number, rule: SplitRule = "hash"): RawExamples {
-  const { train, valid, duplicates } = splitExamples(found, validFraction, rule);
-  return parts(task, train, valid, duplicates, rule === "stratified" ? smallClasses({ train, valid }) : []);
+  return parts(task, train, held, found.length - train.length, both);
 }
 
 /** Whether texts have one label or several; nothing for examples without labels. */

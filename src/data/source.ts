@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import { between } from "../models/bounds.ts";
 import type { Columns } from "../text/examples.ts";
+import type { GivenRows } from "../text/given.ts";
 import { splitRules } from "../text/split.ts";
 
 // Where data comes from, as config.json remembers it.
@@ -25,11 +26,43 @@ export const sourceSchema = z.discriminatedUnion("kind", [
     /** How examples are held out; `hash` if nothing is said, as in runs of before 0.2. */
     split: z.enum(splitRules).optional(),
   }),
+  /** Rows that a program held in memory, and validation rows or a share of them. They are given again to go on. */
+  z.strictObject({
+    kind: z.literal("memory"),
+    valid: z.boolean(),
+    validFraction: between(0, 1, "below"),
+    split: z.enum(splitRules).optional(),
+  }),
   z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
 ]);
 
 export type DataSource = z.output<typeof sourceSchema>;
 export type FileSource = Extract<DataSource, { kind: "files" }>;
+export type MemorySource = Extract<DataSource, { kind: "memory" }>;
+
+/** What a source of rows in memory does not remember: the rows. */
+export interface Rows {
+  readonly data: GivenRows;
+  readonly valid?: GivenRows;
+}
+
+export const memorySource = ({ valid }: Rows, { validFraction = 0.1 }: Pick<FileOptions, "validFraction">): MemorySource => ({
+  kind: "memory",
+  valid: valid !== undefined,
+  validFraction: valid === undefined ? validFraction : 0,
+});
+
+/** What data is called in a sentence. */
+export function sourceName(source: DataSource): string {
+  switch (source.kind) {
+    case "files":
+      return [...source.files, ...(source.valid === undefined ? [] : [source.valid])].join(", ");
+    case "memory":
+      return "rows in memory";
+    case "recipe":
+      return `the recipe ${source.name}`;
+  }
+}
 
 export interface FileOptions {
   readonly valid?: string;

@@ -78,6 +78,34 @@ export async function* inspectTexts(documents: readonly Document[]): AsyncGenera
   return hash.digest("hex");
 }
 
+/** Texts in memory as documents of one text, whose last share is for validation, and their hash: as those of files. */
+export function divideTexts(texts: readonly string[], validFraction: number): { train: TextPart[]; valid: TextPart[]; sha256: string } {
+  const hash = createHash("sha256");
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const bytes = sizes.reduce((a, b) => a + b, 0);
+  let left = bytes - Math.floor(bytes * validFraction);
+  const [train, valid]: [TextPart[], TextPart[]] = [[], []];
+  for (const [i, text] of texts.entries()) {
+    hash.update(text).update(`;${sizes[i]};`);
+    const cut = left >= sizes[i] ? text.length : placeOfByte(text, Math.max(0, left));
+    if (cut > 0) train.push({ text: text.slice(0, cut) });
+    if (cut < text.length) valid.push({ text: text.slice(cut) });
+    left -= sizes[i];
+  }
+  return { train, valid, sha256: hash.digest("hex") };
+}
+
+/** The first place from a byte on where a character begins. */
+function placeOfByte(text: string, byte: number): number {
+  let [at, bytes] = [0, 0];
+  for (const character of text) {
+    if (bytes >= byte) break;
+    bytes += Buffer.byteLength(character);
+    at += character.length;
+  }
+  return at;
+}
+
 /** Reads to the end of something whose pieces nobody wants. */
 export async function drained<Result>(pieces: AsyncGenerator<unknown, Result>): Promise<Result> {
   for (;;) {
@@ -119,8 +147,19 @@ function characterStart(file: string, at: number): number {
   }
 }
 
+const textPiece = 2 ** 18;
+
+/** A text in memory, in pieces that never cut a character. */
+function* piecesOf(text: string): Generator<string> {
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = Math.min(text.length, from + textPiece);
+    if (to < text.length && (text.charCodeAt(to) & 0xfc00) === 0xdc00) to++;
+    yield text.slice(from, to);
+  }
+}
+
 /** The text of a part, in pieces. */
 export async function* readPart(part: TextPart): AsyncGenerator<string> {
-  if ("text" in part) yield part.text;
+  if ("text" in part) yield* piecesOf(part.text);
   else yield* textChunks(readBytes(part.file, { start: part.begin, end: part.end - 1 }), part.file);
 }

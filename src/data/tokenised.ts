@@ -3,6 +3,7 @@ import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { RunError } from "../base/errors.ts";
 import { sentence } from "../base/sentence.ts";
+import { Turns } from "../base/turns.ts";
 import type { Ids } from "../batches/ids.ts";
 import { diskError, makeFolders, readPieces, removeQuietly, writeDurably } from "../disk/files.ts";
 import { IdsWriter, idsInFile, idWidth } from "../disk/ids-file.ts";
@@ -25,6 +26,7 @@ export async function tokenise(
   tokenizer: Tokenizer,
   tokenizerHash: string,
   cache: string,
+  turns = new Turns(),
 ): Promise<TokenisedText> {
   const stretches = parts.map((part) => ("text" in part ? part.text : [part.begin, part.end]));
   const key = createHash("sha256")
@@ -34,7 +36,7 @@ export async function tokenise(
   const [file, facts] = [join(cache, `${key}.ids`), join(cache, `${key}.json`)];
   const known = readFacts(facts);
   if (known) {
-    const ids = openIfWhole(file, tokenizer.size, known);
+    const ids = await turns.through(openIfWhole(file, tokenizer.size, known));
     if (ids) {
       touch(file, new Date());
       return { ids, unknown: known.unknown };
@@ -43,7 +45,7 @@ export async function tokenise(
   const temporary = join(cache, `.${key}.${process.pid}.tmp`);
   try {
     makeFolders(cache);
-    const counts = await write(parts, tokenizer, temporary);
+    const counts = await write(parts, tokenizer, temporary, turns);
     renameSync(temporary, file);
     writeDurably(facts, JSON.stringify(counts));
     prune(cache, `${key}.ids`);
@@ -72,10 +74,10 @@ function readFacts(file: string): Facts | undefined {
 }
 
 /** A file that is not what was written, whatever became of it, is made again. */
-function openIfWhole(file: string, vocab: number, { tokens, sha256 }: Facts): (Ids & { close(): void }) | undefined {
+function* openIfWhole(file: string, vocab: number, { tokens, sha256 }: Facts): Generator<void, (Ids & { close(): void }) | undefined> {
   try {
     const hash = createHash("sha256");
-    readPieces(file, (piece) => hash.update(piece));
+    yield* readPieces(file, (piece) => hash.update(piece));
     if (hash.digest("hex") !== sha256) return undefined;
     return idsInFile(file, idWidth(vocab), 0, tokens);
   } catch {
@@ -83,7 +85,7 @@ function openIfWhole(file: string, vocab: number, { tokens, sha256 }: Facts): (I
   }
 }
 
-async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: string): Promise<Facts> {
+async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: string, turns: Turns): Promise<Facts> {
   const writer = new IdsWriter(file, tokenizer.size);
   const seam = separator(tokenizer);
   let unknown = 0;
@@ -95,7 +97,10 @@ async function write(parts: readonly TextPart[], tokenizer: Tokenizer, file: str
   try {
     for (const [i, part] of parts.entries()) {
       if (i > 0 && seam !== undefined) writer.write(Int32Array.of(seam));
-      for await (const piece of wholePieces(readPart(part))) put(piece);
+      for await (const piece of wholePieces(readPart(part))) {
+        put(piece);
+        if (turns.over) await turns.rest();
+      }
     }
     return { tokens: writer.length, unknown, sha256: writer.digest() };
   } finally {

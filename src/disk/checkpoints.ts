@@ -2,13 +2,16 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { dirname, join } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { sentence } from "../base/sentence.ts";
-import { diskError, megabytes, removeQuietly, syncFolder, systemCode, writeSynced } from "./files.ts";
+import { atOnce } from "../base/turns.ts";
+import { diskError, megabytes, removeQuietly, syncFolder, systemCode, writingSynced } from "./files.ts";
 import { type Manifest, manifestName, manifestOf, readManifest, readVerified, sameManifest, verifyFiles } from "./manifest.ts";
 
 export interface Checkpoint {
   readonly step: number;
   readonly folder: string;
   read(name: string): Uint8Array;
+  /** The same as work that can be left between two pieces. */
+  reading(name: string): Generator<void, Uint8Array>;
 }
 
 export interface CheckpointsOptions {
@@ -45,17 +48,22 @@ export class Checkpoints {
   }
 
   save(step: number, files: ReadonlyMap<string, readonly Uint8Array[]>): void {
-    const manifest = manifestOf(step, files);
-    if (this.#holds(manifest)) return;
+    atOnce(this.saving(step, files));
+  }
+
+  /** The same as work that can be left between two pieces; what is saved must not change meanwhile. */
+  *saving(step: number, files: ReadonlyMap<string, readonly Uint8Array[]>): Generator<void, void> {
+    const manifest = yield* manifestOf(step, files);
+    if (yield* this.#holds(manifest)) return;
     const temporary = this.#path(`.saving-${step}-${process.pid}`);
     try {
       this.#makeFolder();
       rmSync(temporary, { recursive: true, force: true });
       mkdirSync(temporary);
       this.#pause("started");
-      for (const [name, parts] of files) writeSynced(join(temporary, name), parts, () => this.#pause(`writing ${name}`));
+      for (const [name, parts] of files) yield* writingSynced(join(temporary, name), parts, () => this.#pause(`writing ${name}`));
       this.#pause("written");
-      writeSynced(join(temporary, manifestName), [new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)]);
+      yield* writingSynced(join(temporary, manifestName), [new TextEncoder().encode(`${JSON.stringify(manifest, null, 2)}\n`)]);
       syncFolder(temporary);
       this.#pause("described");
       this.#place(temporary, `${step}`);
@@ -69,11 +77,19 @@ export class Checkpoints {
 
   /** The newest that is whole. Newer ones that are damaged are named in a warning each. */
   latest(warn: (sentence: string) => void): Checkpoint | undefined {
+    return atOnce(this.findingLatest(warn));
+  }
+
+  /** The same as work that can be left: all of it is read, to see whether it is whole. */
+  *findingLatest(warn: (sentence: string) => void): Generator<void, Checkpoint | undefined> {
     for (const { name, step, manifest, problem } of this.#entries()) {
       const folder = this.#path(name);
-      const damage = problem ?? damageOf(folder, manifest);
+      const damage = problem ?? (yield* damageOf(folder, manifest));
       this.#valid.set(name, damage === undefined);
-      if (manifest && damage === undefined) return { step, folder, read: (file) => readOne(folder, manifest, file) };
+      if (manifest && damage === undefined) {
+        const reading = (file: string) => readOne(folder, manifest, file);
+        return { step, folder, reading, read: (file) => atOnce(reading(file)) };
+      }
       warn(`the checkpoint ${folder} is damaged: ${damage}; it is passed over`);
     }
     return undefined;
@@ -109,11 +125,11 @@ export class Checkpoints {
   }
 
   /** Whether the very same is there already, whole, and nothing waits to replace it. */
-  #holds(wanted: Manifest): boolean {
+  *#holds(wanted: Manifest): Generator<void, boolean> {
     const name = `${wanted.step}`;
     const { manifest } = this.#entry(name);
     if (!manifest || !sameManifest(manifest, wanted) || existsSync(this.#path(`${name}.new`))) return false;
-    return damageOf(this.#path(name), manifest) === undefined;
+    return (yield* damageOf(this.#path(name), manifest)) === undefined;
   }
 
   #onDisk(name: string, doing: string, work: () => void): void {
@@ -168,7 +184,7 @@ export class Checkpoints {
   #isValid(name: string): boolean {
     const known = this.#valid.get(name);
     if (known !== undefined) return known;
-    const valid = damageOf(this.#path(name), this.#entry(name).manifest) === undefined;
+    const valid = atOnce(damageOf(this.#path(name), this.#entry(name).manifest)) === undefined;
     this.#valid.set(name, valid);
     return valid;
   }
@@ -201,10 +217,10 @@ export class Checkpoints {
   }
 }
 
-function damageOf(folder: string, manifest: Manifest | undefined): string | undefined {
+function* damageOf(folder: string, manifest: Manifest | undefined): Generator<void, string | undefined> {
   if (!manifest) return "it has no manifest";
   try {
-    verifyFiles(folder, manifest);
+    yield* verifyFiles(folder, manifest);
     return undefined;
   } catch (error) {
     if (error instanceof RunError) return error.message;
@@ -212,12 +228,12 @@ function damageOf(folder: string, manifest: Manifest | undefined): string | unde
   }
 }
 
-function readOne(folder: string, manifest: Manifest, name: string): Uint8Array {
+function* readOne(folder: string, manifest: Manifest, name: string): Generator<void, Uint8Array> {
   const entry = manifest.files.find((file) => file.name === name);
   if (!entry)
     throw new RunError(`the checkpoint ${folder} has no file ${name}; it has ${manifest.files.map((file) => file.name).join(", ")}`);
   try {
-    return readVerified(folder, entry);
+    return yield* readVerified(folder, entry);
   } catch (error) {
     if (error instanceof RunError)
       throw new RunError(sentence`the checkpoint ${folder} is damaged: ${error.sentence}`, { code: "run.damaged", cause: error });

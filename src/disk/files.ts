@@ -14,16 +14,20 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { QkvError, RunError } from "../base/errors.ts";
+import { atOnce } from "../base/turns.ts";
 
-/** One call reads or writes at most this much: the system and Node both stop below 2 GiB. */
-const largestCall = 2 ** 28;
+/** So much goes down to the disk at a time: more would hold the thread, and from 2 GiB on the system and Node refuse. */
+const largestCall = 2 ** 24;
 
 /** Whole or absent: a temporary file beside it, fsynced, renamed over it, and the folder fsynced. */
-export function writeDurably(file: string, content: readonly Uint8Array[] | string): void {
+export const writeDurably = (file: string, content: readonly Uint8Array[] | string): void => atOnce(writingDurably(file, content));
+
+/** The same as work that can be left between two pieces. */
+export function* writingDurably(file: string, content: readonly Uint8Array[] | string): Generator<void, void> {
   const parts = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
   const temporary = join(dirname(file), `.${basename(file)}.${process.pid}.tmp`);
   try {
-    writeSynced(temporary, parts);
+    yield* writingSynced(temporary, parts);
     renameSync(temporary, file);
     syncFolder(dirname(file));
   } catch (error) {
@@ -71,12 +75,25 @@ export function removeTemporaries(folder: string): void {
 }
 
 /** A new file, down to the disk. `between` is called before each part. */
-export function writeSynced(file: string, parts: readonly Uint8Array[], between: () => void = () => {}): void {
+export const writeSynced = (file: string, parts: readonly Uint8Array[], between?: () => void): void =>
+  atOnce(writingSynced(file, parts, between));
+
+/** The same as work that can be left between two pieces, each of which is on the disk by then. */
+export function* writingSynced(file: string, parts: readonly Uint8Array[], between: () => void = () => {}): Generator<void, void> {
   const handle = openSync(file, "w");
+  let written = 0;
   try {
     for (const part of parts) {
       between();
-      for (let at = 0; at < part.length; ) at += writeSync(handle, part, at, Math.min(part.length - at, largestCall));
+      for (let at = 0; at < part.length; ) {
+        const count = writeSync(handle, part, at, Math.min(part.length - at, largestCall));
+        at += count;
+        written += count;
+        if (written < largestCall) continue;
+        fsyncSync(handle);
+        written = 0;
+        yield;
+      }
     }
     fsyncSync(handle);
   } finally {
@@ -84,8 +101,11 @@ export function writeSynced(file: string, parts: readonly Uint8Array[], between:
   }
 }
 
-/** Gives a file's bytes to `visit` in pieces, each valid only until the next. Anything but a plain file is refused: a pipe would wait. */
-export function readPieces(file: string, visit: (piece: Uint8Array, at: number) => void): void {
+/**
+ * Gives a file's bytes to `visit` in pieces, each valid only until the next, as work that can be left between two of them. Anything but a
+ * plain file is refused: a pipe would wait.
+ */
+export function* readPieces(file: string, visit: (piece: Uint8Array, at: number) => void): Generator<void, void> {
   const stat = statSync(file);
   if (!stat.isFile()) throw new RunError(`${file} is not a plain file`);
   const handle = openSync(file, "r");
@@ -96,6 +116,7 @@ export function readPieces(file: string, visit: (piece: Uint8Array, at: number) 
       if (count === 0) throw new RunError(`${file} became shorter while it was read`);
       visit(piece.subarray(0, count), at);
       at += count;
+      yield;
     }
   } finally {
     closeSync(handle);

@@ -27,8 +27,10 @@ const manifestSchema = z.object({
 export type Manifest = z.output<typeof manifestSchema>;
 type FileEntry = Manifest["files"][number];
 
-export function manifestOf(step: number, files: ReadonlyMap<string, readonly Uint8Array[]>): Manifest {
-  const entries = [...files].map(([name, parts]) => ({ name, bytes: byteLength(parts), sha256: sha256(parts) }));
+/** Hashes all of it, as work that can be left between two pieces. */
+export function* manifestOf(step: number, files: ReadonlyMap<string, readonly Uint8Array[]>): Generator<void, Manifest> {
+  const entries: FileEntry[] = [];
+  for (const [name, parts] of files) entries.push({ name, bytes: byteLength(parts), sha256: yield* sha256(parts) });
   const result = manifestSchema.safeParse({ version: 1, step, files: entries });
   if (result.success) return result.data;
   throw new RunError(
@@ -63,23 +65,23 @@ function complaint(error: z.ZodError): string {
 }
 
 /** Whether every file is there with the size and the hash that were written; a RunError names the first that is not. */
-export function verifyFiles(folder: string, { files }: Manifest): void {
+export function* verifyFiles(folder: string, { files }: Manifest): Generator<void, void> {
   for (const entry of files) checkSize(folder, entry); // all sizes first: they cost nothing
-  for (const entry of files) readChecked(folder, entry, () => {});
+  for (const entry of files) yield* readChecked(folder, entry, () => {});
 }
 
 /** A file's bytes, checked once more on their way in. */
-export function readVerified(folder: string, entry: FileEntry): Uint8Array {
+export function* readVerified(folder: string, entry: FileEntry): Generator<void, Uint8Array> {
   checkSize(folder, entry);
   const bytes = new Uint8Array(entry.bytes);
-  readChecked(folder, entry, (piece, at) => bytes.set(piece, at));
+  yield* readChecked(folder, entry, (piece, at) => bytes.set(piece, at));
   return bytes;
 }
 
-function readChecked(folder: string, { name, sha256 }: FileEntry, take: (piece: Uint8Array, at: number) => void): void {
+function* readChecked(folder: string, { name, sha256 }: FileEntry, take: (piece: Uint8Array, at: number) => void): Generator<void, void> {
   const hash = createHash("sha256");
   try {
-    readPieces(join(folder, name), (piece, at) => {
+    yield* readPieces(join(folder, name), (piece, at) => {
       hash.update(piece);
       take(piece, at);
     });
@@ -108,9 +110,12 @@ function readable(error: unknown, name: string): unknown {
   return new RunError(code === "ENOENT" ? `${name} is missing` : `${name} cannot be read (${code})`, { cause: error });
 }
 
-/** In pieces, since one call takes less than 2 GiB. */
-function sha256(parts: readonly Uint8Array[]): string {
+function* sha256(parts: readonly Uint8Array[]): Generator<void, string> {
   const hash = createHash("sha256");
-  for (const part of parts) for (let at = 0; at < part.length; at += 2 ** 28) hash.update(part.subarray(at, at + 2 ** 28));
+  for (const part of parts)
+    for (let at = 0; at < part.length; at += 2 ** 22) {
+      hash.update(part.subarray(at, at + 2 ** 22));
+      yield;
+    }
   return hash.digest("hex");
 }

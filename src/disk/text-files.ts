@@ -5,15 +5,17 @@ import { basename, dirname, extname } from "node:path";
 import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
+import { Turns } from "../base/turns.ts";
 import { tasks } from "../text/columns.ts";
-import { type Example, type ExampleOptions, type Examples, parseExamples, together } from "../text/examples.ts";
+import { type Example, type ExampleOptions, type Examples, parsingExamples, together } from "../text/examples.ts";
 import { listed } from "../text/quote.ts";
 import type { TableFormat } from "../text/rows.ts";
 import { refuseTooMany } from "../text/table.ts";
 import { decodeUtf8, textChunks } from "../text/utf8.ts";
 import { systemCode } from "./files.ts";
 
-const chunkBytes = 2 ** 20;
+/** Of a tokenizer from elsewhere, more would hold the thread for long. */
+const chunkBytes = 2 ** 18;
 /** Examples are held in memory, and the longest string of the engine has about 530 million characters. */
 const mostBytes = 400e6;
 
@@ -49,7 +51,8 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
 }
 
 async function readTable(file: string, options: ExampleOptions): Promise<Examples> {
-  return parseExamples(decodeUtf8(await readWhole(file), file), tableFormat(file, options), file, options);
+  const text = decodeUtf8(await readWhole(file), file);
+  return new Turns().through(parsingExamples(text, tableFormat(file, options), file, options));
 }
 
 function tableFormat(file: string, { task }: ExampleOptions): TableFormat {
@@ -89,7 +92,7 @@ export async function sizeOf(file: string): Promise<number> {
   }
 }
 
-/** The bytes of a file, or of a stretch of it (both ends belong to it), a megabyte at a time. */
+/** The bytes of a file, or of a stretch of it (both ends belong to it), a quarter of a megabyte at a time. */
 export async function* readBytes(file: string, range: { readonly start?: number; readonly end?: number } = {}): AsyncGenerator<Uint8Array> {
   try {
     yield* createReadStream(file, { highWaterMark: chunkBytes, ...range });

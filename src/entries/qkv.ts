@@ -40,8 +40,9 @@ export type { Activation } from "../inspection/observe.ts";
 export type { Read, ReadingOptions } from "../inspection/reading.ts";
 export type { AnswerKind, AnswerOptions } from "../library/answering.ts";
 export type { PredictFileEvent, PredictFileOptions, PredictFileResult } from "../library/predict-file.ts";
+export type { Data } from "../library/rows.ts";
 export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";
-export { type OpenOptions, open, Trained } from "../library/trained.ts";
+export { type MeasureOptions, type OpenOptions, open, Trained, TrainedModel } from "../library/trained.ts";
 export { bleu } from "../metrics/bleu.ts";
 export { type Claim, calibrationError, fittedTemperature } from "../metrics/calibration.ts";
 export { chrf } from "../metrics/chrf.ts";
@@ -89,6 +90,7 @@ export {
   type Tagged,
   type Task,
 } from "../text/examples.ts";
+export type { GivenRow, GivenRows } from "../text/given.ts";
 export { type Split, splitByClass, splitByHash, withoutDuplicates } from "../text/split.ts";
 export {
   type NormalForm,
@@ -100,6 +102,7 @@ export {
   tokenizerKinds,
   trainTokenizer,
 } from "../tokens/index.ts";
-export { TrainedModel, type TrainedParts } from "../trained/trained.ts";
+export type { Warn } from "../trained/reading.ts";
+export type { TrainedParts } from "../trained/trained.ts";
 export type { Progress, Report, StepReport, StoppedReport, ValidationReport } from "../training/fit.ts";
 export { type Weights, weightsInMemory } from "../weights/weights.ts";

@@ -1,4 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
+import { Turns } from "../base/turns.ts";
 import type { Batch } from "../batches/batch.ts";
 import { countUnknown, cut, encodePairs, encoding } from "../batches/encode.ts";
 import { type LabelledIds, pairLayout, type SeveralIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
@@ -11,8 +12,8 @@ import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
 import type { Example, Pair } from "../text/examples.ts";
-import { unrounded } from "../trained/baked.ts";
-import { beforeText, cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
+import { warnUnrounded } from "../trained/baked.ts";
+import { beforeText, cutSentence, teller, unknownSentence, type Warn, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { scoringRows, trainedLoss } from "../training/score.ts";
 import { judgedRows, type LabelMeasures, labelMeasures, type SeveralMeasures } from "./label-measures.ts";
@@ -58,13 +59,12 @@ export type LongerMeasures = Readonly<Record<`accuracy${string}` | `exact${strin
 
 export type Measures = TextMeasures | ((LabelMeasures | SeveralMeasures | TranslationMeasures) & LongerMeasures);
 
-export interface EvaluateOptions extends TranslateOptions {
-  readonly warn?: Warn;
-}
+export interface EvaluateOptions extends TranslateOptions, Warned {}
 
 export async function evaluate(trained: TrainedModel, data: EvaluationData, options: EvaluateOptions = {}): Promise<Measures> {
   requireFitting(trained, data);
-  for (const sentence of unrounded(trained)) options.warn?.(sentence);
+  options.signal?.throwIfAborted();
+  warnUnrounded(trained, teller(options, trained));
   if (data.kind === "text") return evaluateText(trained, data, options);
   const measured = (examples: readonly Example[]) =>
     trained.task === "translate" ? evaluateTranslation(trained, examples as Pair[], options) : evaluateLabels(trained, examples, options);
@@ -90,9 +90,9 @@ export function requireFitting({ task, name }: TrainedModel, { kind }: Evaluatio
 type TextData = Extract<EvaluationData, { kind: "text" }>;
 
 async function evaluateText(trained: TrainedModel, data: TextData, options: EvaluateOptions): Promise<TextMeasures> {
-  warnUnknown(data.unknown ?? 0, options);
+  warnUnknown(data.unknown ?? 0, teller(options, trained));
   const { context } = trained.model;
-  const { loss, targets: tokens } = await trainedLoss(trained, windowsOf(trained, data));
+  const { loss, targets: tokens } = await trainedLoss(trained, windowsOf(trained, data), options);
   if (!Number.isFinite(loss)) throw uselessWeights();
   const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, data.bytes) };
   return { loss, ...shares, tokens, examples: data.texts.reduce((total, { length }) => total + Math.ceil(length / context), 0) };
@@ -111,10 +111,11 @@ async function evaluateLabels(
   const { task, tokenizer, labels, model } = trained;
   const labelling = model.model === "encoder" ? model.labelling : "one";
   const { encode, layout } = encoding(task as "classify" | "tag", tokenizer, labels, labelling);
-  const whole = encode(examples);
-  warnUnknown(countUnknown(whole, tokenizer), options);
-  const encoded = shortened(whole, model.context, options) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
-  return labelMeasures(trained, await judgedRows(trained, encoded, layout));
+  const whole = await new Turns(options.signal).mapped(examples, encode);
+  const warn = teller(options, trained);
+  warnUnknown(countUnknown(whole, tokenizer), warn);
+  const encoded = shortened(whole, model.context, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
+  return labelMeasures(trained, await judgedRows(trained, encoded, layout, options.signal));
 }
 
 async function evaluateTranslation(
@@ -123,9 +124,10 @@ async function evaluateTranslation(
   options: EvaluateOptions,
 ): Promise<TranslationMeasures> {
   const { tokenizer, model } = trained;
-  const whole = encodePairs(examples, tokenizer);
-  warnUnknown(countUnknown(whole, tokenizer), options);
-  const encoded = shortened(whole, model.context, options);
+  const whole = await new Turns(options.signal).mapped(examples, (some) => encodePairs(some, tokenizer));
+  const warn = teller(options, trained);
+  warnUnknown(countUnknown(whole, tokenizer), warn);
+  const encoded = shortened(whole, model.context, warn);
   const questions = questionsOf(examples);
   const sources = questions.map(({ place }) => encoded[place].source);
   const targets = (await translateIds(trained, sources, options)).map(({ tokens }) => tokens);
@@ -133,7 +135,7 @@ async function evaluateTranslation(
   const references = questions.map((question, i) => nearest(hypotheses[i], question.references));
   const first = questions.map((question) => question.references[0]);
   const short = references.filter((text) => tokens13a(text).length < bleuOrders).length;
-  if (2 * short > references.length) options.warn?.(shortTargets(short, references.length));
+  if (2 * short > references.length) warn(shortTargets(short, references.length));
   return {
     bleu: bleu(hypotheses, references),
     chrf: chrf(hypotheses, references),
@@ -151,13 +153,13 @@ async function evaluateTranslation(
 const shortTargets = (short: number, all: number): string =>
   `${short} of ${all} targets have fewer than ${bleuOrders} words, and BLEU counts runs of up to ${bleuOrders}: exact, chrf and the error rates say more here`;
 
-function warnUnknown(count: number, { warn }: EvaluateOptions): void {
-  for (const sentence of unknownSentence(count)) warn?.(sentence);
+function warnUnknown(count: number, warn: Warn): void {
+  for (const sentence of unknownSentence(count)) warn(sentence);
 }
 
-function shortened<E extends object>(examples: readonly E[], context: number, { warn }: EvaluateOptions): readonly E[] {
+function shortened<E extends object>(examples: readonly E[], context: number, warn: Warn): readonly E[] {
   const { examples: shorter, count } = cut(examples, context);
-  for (const sentence of cutSentence(count, examples.length, "examples", context)) warn?.(sentence);
+  for (const sentence of cutSentence(count, examples.length, "examples", context)) warn(sentence);
   return shorter;
 }
 

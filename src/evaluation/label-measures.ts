@@ -55,9 +55,10 @@ export async function* labelAnswers(
   trained: TrainedModel,
   examples: readonly LabelIds[],
   layout: Layout<ExampleIds>,
+  signal?: AbortSignal,
 ): AsyncGenerator<{ readonly place: number; readonly answers: readonly Scored[] }> {
   const count = trained.labels.length;
-  for await (const { place, scores } of labelScores(trained, examples, layout)) {
+  for await (const { place, scores } of labelScores(trained, examples, layout, signal)) {
     const example = examples[place];
     const rows = [...truthsOf(example).entries()].filter(([, truth]) => truth !== ignored);
     const answers = rows.map(([at, truth]) => ({ scores: requireFinite(scores.subarray(at * count, (at + 1) * count)), truth }));
@@ -92,9 +93,14 @@ export function judged({ scores, truth }: Scored, temperature: number): Judged {
 }
 
 /** The answers to all examples, in their order. */
-export async function judgedRows(trained: TrainedModel, examples: readonly LabelIds[], layout: Layout<ExampleIds>): Promise<JudgedRows> {
+export async function judgedRows(
+  trained: TrainedModel,
+  examples: readonly LabelIds[],
+  layout: Layout<ExampleIds>,
+  signal?: AbortSignal,
+): Promise<JudgedRows> {
   const rows: (readonly Judged[])[] = new Array(examples.length);
-  for await (const { place, answers } of labelAnswers(trained, examples, layout))
+  for await (const { place, answers } of labelAnswers(trained, examples, layout, signal))
     rows[place] = answers.map((answer) => judged(answer, trained.temperature));
   return rows;
 }

@@ -1,4 +1,5 @@
 import { DataError } from "../base/errors.ts";
+import { Turns } from "../base/turns.ts";
 import { ignored } from "../batches/batch.ts";
 import { countUnknown, cut, tagUnits, wordsOf } from "../batches/encode.ts";
 import {
@@ -12,7 +13,8 @@ import {
 } from "../batches/examples.ts";
 import { separateShares, shares } from "../metrics/calibration.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { cutSentence, unknownSentence, type Warn } from "../trained/reading.ts";
+import { warnUnrounded } from "../trained/baked.ts";
+import { cutSentence, teller, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { given } from "./label-measures.ts";
 import { labelScores, likeliest } from "./labels.ts";
@@ -37,11 +39,11 @@ export interface Tagging {
   readonly tags: readonly string[];
 }
 
-export interface PredictOptions {
+export interface PredictOptions extends Warned {
   /** What a text is called in errors and warnings, such as "line". */
   readonly unit?: string;
-  /** Told once, when all texts are through. */
-  readonly warn?: Warn;
+  /** Aborted, it leaves off before the next run of the engine, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 export type Texts = Iterable<string> | AsyncIterable<string>;
@@ -127,19 +129,23 @@ const atOnce = 1024;
 async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
   trained: TrainedModel,
   texts: Texts,
-  { unit = "text", warn = () => {} }: PredictOptions,
+  options: PredictOptions,
   { task, layout, encode, answer }: Reading<E, Answer>,
 ): AsyncGenerator<Answer> {
   trained.require(task);
+  const { unit = "text", signal } = options;
   const { context } = trained.model;
+  const [warn, turns] = [teller(options, trained), new Turns(signal)];
+  signal?.throwIfAborted();
+  warnUnrounded(trained, warn);
   let [all, shortened, unknown] = [0, 0, 0];
   for await (const chunk of chunks(texts, atOnce)) {
-    const { encoded: whole, failure } = encodedUntilEmpty(chunk, encode, (i) => `${unit} ${all + i + 1}`);
+    const { encoded: whole, failure } = untilEmpty(await turns.mapped(chunk, (some) => some.map(encode)), (i) => `${unit} ${all + i + 1}`);
     if (failure && whole.length === 0) throw failure;
     const { examples, count } = cut(whole, context);
     [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, trained.tokenizer)];
     const answers: Answer[] = new Array(whole.length);
-    for await (const { place, scores } of labelScores(trained, examples, layout))
+    for await (const { place, scores } of labelScores(trained, examples, layout, signal))
       answers[place] = answer(chunk[place], examples[place], scores, trained.labels);
     yield* answers;
     if (failure) throw failure;
@@ -159,12 +165,10 @@ export async function* chunks(texts: Texts, size: number): AsyncGenerator<string
 }
 
 /** Texts up to the first with nothing in it: those before it are answered, and then it is refused. */
-function encodedUntilEmpty<E extends { readonly ids: Int32Array }>(
-  texts: readonly string[],
-  encode: (text: string) => E,
+function untilEmpty<E extends { readonly ids: Int32Array }>(
+  all: E[],
   where: (place: number) => string,
 ): { encoded: E[]; failure?: DataError } {
-  const all = texts.map(encode);
   const empty = all.findIndex(({ ids }) => ids.length === 0);
   if (empty < 0) return { encoded: all };
   const failure = new DataError(`${where(empty)}: there is nothing in it that the model could read; give some words, or leave it out`);

@@ -1,8 +1,8 @@
 import { DataError } from "../base/errors.ts";
 import { countUnknown, cut, encodeSource } from "../batches/encode.ts";
 import { type TranslateOptions, translateIds } from "../generation/translator.ts";
-import { unrounded } from "../trained/baked.ts";
-import { cutSentence, unknownSentence } from "../trained/reading.ts";
+import { warnUnrounded } from "../trained/baked.ts";
+import { cutSentence, teller, unknownSentence } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { chunks, type PredictOptions, type Texts } from "./predict.ts";
 
@@ -23,8 +23,10 @@ export async function* translateTexts(
 ): AsyncGenerator<Translation> {
   trained.require("translate");
   const { tokenizer, model } = trained;
-  const { unit = "text", warn = () => {} } = options;
-  for (const sentence of unrounded(trained)) warn(sentence);
+  const { unit = "text", signal } = options;
+  const warn = teller(options, trained);
+  signal?.throwIfAborted();
+  warnUnrounded(trained, warn);
   let [all, shortened, unknown] = [0, 0, 0];
   for await (const chunk of chunks(texts, atOnce)) {
     const whole = chunk.map((text, i) => {

@@ -13,6 +13,8 @@ export interface BeamOptions {
   readonly end?: number;
   /** Tokens that are never written, such as `<unk>`. */
   readonly forbidden?: ReadonlySet<number>;
+  /** Aborted, it leaves off before the next token, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** One way to go on. */
@@ -44,6 +46,7 @@ export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], o
   checkLimits(options);
   for (const prompt of prompts) speaker.check?.(prompt, options.tokens);
   const speech = speaker.begin();
+  options.signal?.throwIfAborted();
   const room = prompts.map(({ ids }) => Math.min(options.tokens, speaker.longest - ids.length + 1));
   let next = await speech.join(prompts);
   const searches = prompts.map((_, row): Search => ({ live: [{ tokens: [], logProbabilities: [], logProbability: 0, row }], done: [] }));
@@ -51,6 +54,7 @@ export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], o
     for (const [i, search] of searches.entries()) if (search.live.length > 0) advance(search, next, room[i], options);
     const all = searches.flatMap(({ live }) => live);
     if (all.length === 0) return searches.map(({ done }) => done);
+    options.signal?.throwIfAborted();
     speech.keep(all.map(({ row }) => row));
     next = await speech.next(all.map(({ tokens }) => tokens[tokens.length - 1]));
     let row = 0;

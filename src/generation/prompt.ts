@@ -2,31 +2,31 @@ import { ConfigError, DataError } from "../base/errors.ts";
 import { encodeSource } from "../batches/encode.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { beginning, fitted, unknownIn, unknownSentence, type Warn } from "../trained/reading.ts";
+import { beginning, type FitOptions, fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import type { Prompt } from "./speech.ts";
 
 // What a model begins with: the tokens of a prompt, or a source and the token before a target.
 
-export interface PromptOptions {
+export interface PromptOptions extends Warned {
   /** Refuse what does not fit into the context, rather than leave a part of it out. */
   readonly strict?: boolean;
-  readonly warn?: Warn;
 }
 
-type Reader = Pick<TrainedModel, "model" | "tokenizer">;
+type Reader = Pick<TrainedModel, "model" | "tokenizer"> & Warned;
 
 /** From a text, or from token ids. */
-export function promptOf(given: string | Int32Array, { model, tokenizer }: Reader, options: PromptOptions = {}): Prompt {
-  if (typeof given !== "string" || given === "")
-    return promptOfIds(given === "" ? new Int32Array(0) : (given as Int32Array), { model, tokenizer }, options);
+export function promptOf(given: string | Int32Array, reader: Reader, { strict, ...options }: PromptOptions = {}): Prompt {
+  const { model, tokenizer } = reader;
+  const told = { strict, warn: teller(options, reader) };
+  if (typeof given !== "string" || given === "") return promptOfIds(given === "" ? new Int32Array(0) : (given as Int32Array), reader, told);
   const ids = readsSource(model) ? sourceOf(given, tokenizer) : tokenizer.encode(given);
   if (ids.length === 0) throw new DataError(`the prompt ${JSON.stringify(given)} has no tokens in this vocabulary; write something else`);
-  for (const sentence of unknownSentence(unknownIn(ids, tokenizer), "prompt")) options.warn?.(sentence);
-  return promptOfIds(ids, { model, tokenizer }, options);
+  for (const sentence of unknownSentence(unknownIn(ids, tokenizer), "prompt")) told.warn(sentence);
+  return promptOfIds(ids, reader, told);
 }
 
-function promptOfIds(ids: Int32Array, { model, tokenizer }: Reader, options: PromptOptions): Prompt {
+function promptOfIds(ids: Int32Array, { model, tokenizer }: Reader, options: Pick<FitOptions, "strict" | "warn">): Prompt {
   const known = readsSource(model) ? ("sourceVocab" in model && model.sourceVocab) || model.vocab : model.vocab;
   const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < known));
   if (wrong !== undefined) throw new ConfigError(`the token id ${wrong} is not in the vocabulary, which goes from 0 to ${known - 1}`);

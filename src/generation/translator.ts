@@ -7,6 +7,8 @@ export interface TranslateOptions {
   /** How many translations are followed at once; 1 takes the likeliest token each time. */
   readonly beams?: number;
   readonly lengthPenalty?: number;
+  /** Aborted, it leaves off before the next token, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** Rows that go on together. */
@@ -19,7 +21,7 @@ const rowsAtOnce = 64;
 export async function translateIds(
   trained: TrainedModel,
   sources: readonly Int32Array[],
-  { beams = 1, lengthPenalty }: TranslateOptions = {},
+  { beams = 1, lengthPenalty, signal }: TranslateOptions = {},
 ): Promise<Hypothesis[]> {
   const { start = 0, end = 0 } = trained.tokenizer;
   const forbidden = unwritten(trained.tokenizer);
@@ -31,7 +33,7 @@ export async function translateIds(
     for (let first = 0; first < order.length; first += count) {
       const members = order.slice(first, first + count);
       const prompts = members.map((i) => ({ ids: [start], source: sources[i] }));
-      const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, forbidden, tokens: speaker.longest });
+      const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, forbidden, tokens: speaker.longest, signal });
       for (const [row, i] of members.entries()) found[i] = best[row][0];
     }
     return found;

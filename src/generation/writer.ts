@@ -2,7 +2,8 @@ import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { unwritten } from "../trained/reading.ts";
+import { warnUnrounded } from "../trained/baked.ts";
+import { type FitOptions, teller, unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
 import { checkLimits } from "./limits.ts";
@@ -22,6 +23,8 @@ export interface WriteOptions extends SamplingInput, PromptOptions {
   readonly seed?: number;
   /** Strings at which to stop; they are not part of the text. */
   readonly stop?: readonly string[];
+  /** Aborted, it leaves off before the next token, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 export interface BeamWriteOptions extends PromptOptions {
@@ -31,6 +34,7 @@ export interface BeamWriteOptions extends PromptOptions {
   /** How many of the best texts to give, at most as many as there are beams. */
   readonly samples?: number;
   readonly stop?: readonly string[];
+  readonly signal?: AbortSignal;
 }
 
 /** A token as it was chosen. */
@@ -79,7 +83,9 @@ export async function* write(
 ): AsyncGenerator<Piece, Sample[][]> {
   checkLimits(options);
   checkStops(options.stop);
-  const { samples = 1 } = options;
+  const { samples = 1, signal } = options;
+  signal?.throwIfAborted();
+  warnUnrounded(trained, teller(options, trained));
   const writings = prompts.flatMap((prompt, i) => {
     const begin = promptOf(prompt, trained, options);
     return Array.from({ length: samples }, (_, sample) => writingOf(trained, begin, { prompt: i, sample }, options));
@@ -90,6 +96,7 @@ export async function* write(
   try {
     const batch = new RunningBatch(speaker);
     while (batch.size > 0 || waiting.length > 0) {
+      signal?.throwIfAborted();
       while (batch.size < rowsAtOnce && waiting.length > 0) batch.add(waiting.pop() as Request);
       for (const said of await batch.step()) {
         if (said.error) throw said.error;
@@ -133,15 +140,20 @@ export async function writeBest(
   options: BeamWriteOptions,
 ): Promise<Sample[][]> {
   const { tokenizer } = trained;
-  const { beams, lengthPenalty, tokens = usualTokens, samples = 1, stop = [] } = options;
+  const { beams, lengthPenalty, tokens = usualTokens, samples = 1, stop = [], signal } = options;
   checkLimits({ tokens, samples, beams, lengthPenalty });
   checkStops(stop);
   if (samples > beams) throw new ConfigError(`${beams} beams give at most ${beams} samples, not ${samples}`);
+  signal?.throwIfAborted();
+  const warn = teller(options, trained);
+  warnUnrounded(trained, warn);
   const { value: speaker, release } = await speakerFor(trained);
   try {
-    const begun = prompts.map((prompt) => withRoom(promptOf(prompt, trained, options), speaker.longest, tokens, options));
+    const begun = prompts.map((prompt) =>
+      withRoom(promptOf(prompt, trained, options), speaker.longest, tokens, { strict: options.strict, warn }),
+    );
     const forbidden = unwritten(tokenizer);
-    const found = await beamSearch(speaker, begun, { beams, lengthPenalty, tokens, end: tokenizer.end, forbidden });
+    const found = await beamSearch(speaker, begun, { beams, lengthPenalty, tokens, end: tokenizer.end, forbidden, signal });
     return found.map((hypotheses, i) => hypotheses.slice(0, samples).map((one) => wholeSample(one, tokenizer, begun[i], stop)));
   } finally {
     await release();
@@ -164,7 +176,7 @@ function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop:
 }
 
 function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
-  const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, ...rest } = options; // the rest is for sampling
+  const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, signal: ____, ...rest } = options; // the rest is for sampling
   const never = [...unwritten(tokenizer)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
   const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
   const wrong = [...settings.bias.keys()].find((id) => id >= model.vocab);
@@ -179,7 +191,7 @@ function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Wr
 }
 
 /** Beams are not read again from their later half: a prompt makes room for what is to come, down to half of the context. */
-function withRoom(prompt: Prompt, longest: number, tokens: number, { strict, warn }: PromptOptions): Prompt {
+function withRoom(prompt: Prompt, longest: number, tokens: number, { strict, warn }: Pick<FitOptions, "strict" | "warn">): Prompt {
   const { length } = prompt.ids;
   if (prompt.source || length + tokens <= longest + 1) return prompt;
   const found = `${length} tokens of the prompt and ${tokens} new ones are more than the context of ${longest}`;

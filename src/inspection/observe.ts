@@ -23,11 +23,12 @@ export interface ObserveOptions {
 }
 
 /** Runs the model itself, the one that is trained, on one reading. What is looked at in the same way again is not compiled again. */
-export function observe(
+export async function observe(
   trained: TrainedModel,
-  { feeds }: Reading,
+  { feeds, signal }: Reading,
   { taps = [], outputs = [], patches = {} }: ObserveOptions,
 ): Promise<Readonly<Record<string, HostArray>>> {
+  signal?.throwIfAborted();
   const { model, device, weights } = trained;
   const names = Object.keys(patches);
   const symbols = takesAnyLength(model) ? "open" : "bound";

@@ -4,22 +4,23 @@ import { encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
 import { translateIds } from "../generation/translator.ts";
 import { described, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
-import { fitted, unknownIn, unknownSentence } from "../trained/reading.ts";
+import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
 // One text as a model reads it: the ids that are fed, and a label for each position.
 
-export interface ReadingOptions {
+export interface ReadingOptions extends Warned {
   /** What a model with a source should have written; its own greedy answer if left out. */
   readonly target?: string;
   /** Which part of a text is read that is longer than the context; the first if left out. */
   readonly keep?: "first" | "last";
-  /** Told of tokens that are cut off or unknown. */
-  readonly warn?: (sentence: string) => void;
+  /** Aborted, it leaves off before the next run of the engine, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Reading {
   readonly feeds: Arrays;
+  readonly signal?: AbortSignal;
   /** A label for each position of the text. */
   readonly tokens: readonly string[];
   /** The target, where there is a source: what the decoder reads (`<s>` first) and what it should say there (`</s>` last). */
@@ -34,7 +35,9 @@ export type Read = string | Arrays;
 
 export async function readingOf(run: TrainedModel, text: Read, options: ReadingOptions = {}): Promise<Reading> {
   const { model } = run;
-  if (typeof text !== "string") return fedReading(run, text);
+  const { signal } = options;
+  signal?.throwIfAborted();
+  if (typeof text !== "string") return { ...fedReading(run, text), signal };
   if (model.model === "own" && model.reads === "other")
     throw new ConfigError(`${described(model)} reads no text; give its inputs by name: ${inputsOf(model).join(", ")}`);
   if (readsSource(model)) return pairReading(run, text, options);
@@ -43,12 +46,12 @@ export async function readingOf(run: TrainedModel, text: Read, options: ReadingO
   const task = taskOf(model);
   const ids = readable(run, "text", task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text), options);
   const tokens = piecesOf(run, ids);
-  if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens };
+  if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens, signal };
   const unknown = (count: number) => row(new Int32Array(count).fill(-1));
   const several = model.model === "encoder" && model.labelling === "several";
   const unknownAnswer = task === "tag" ? unknown(ids.length) : several ? unknown(model.labels) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
-  return { feeds, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+  return { feeds, signal, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }
 
 const inputsOf = (model: ModelConfig): string[] => Object.keys(modelLoss(model).inputs).filter((name) => name !== "targets");
@@ -70,10 +73,11 @@ async function pairReading(run: TrainedModel, text: string, options: ReadingOpti
   const { tokenizer } = run;
   if (tokenizer.encode(text).length === 0) throw nothing("text");
   const source = readable(run, "text", encodeSource(text, tokenizer), options);
-  const { read, said } = options.target === undefined ? await written(run, source) : given(run, options.target);
+  const { read, said } = options.target === undefined ? await written(run, source, options) : given(run, options.target);
   const [target, targets] = [readable(run, "target", read, options), said.subarray(0, run.model.context)];
   return {
     feeds: { source: row(source), lengths: array("int32", [source.length]), target: row(target), targets: row(targets) },
+    signal: options.signal,
     tokens: piecesOf(run, source),
     target: { read: piecesOf(run, target), said: piecesOf(run, targets) },
   };
@@ -90,17 +94,19 @@ function given({ tokenizer }: TrainedModel, target: string): TargetIds {
 }
 
 /** The model's own answer, the likeliest token each time, as far as the context reaches. */
-async function written(run: TrainedModel, source: Int32Array): Promise<TargetIds> {
+async function written(run: TrainedModel, source: Int32Array, { signal }: ReadingOptions): Promise<TargetIds> {
   const { start = 0, end = 0 } = run.tokenizer;
-  const [{ tokens }] = await translateIds(run, [source]);
+  const [{ tokens }] = await translateIds(run, [source], { signal });
   return { read: Int32Array.of(start, ...tokens).subarray(0, run.model.context), said: Int32Array.of(...tokens, end) };
 }
 
 /** No longer than the context, and not empty. */
-function readable({ model, tokenizer }: TrainedModel, what: string, ids: Int32Array, { warn, keep = "first" }: ReadingOptions): Int32Array {
+function readable(run: TrainedModel, what: string, ids: Int32Array, { keep = "first", ...options }: ReadingOptions): Int32Array {
   if (ids.length === 0) throw nothing(what);
+  const { model, tokenizer } = run;
+  const warn = teller(options, run);
   const kept = fitted(ids, model.context, { what, keep, warn });
-  for (const sentence of unknownSentence(unknownIn(kept, tokenizer), what)) warn?.(sentence);
+  for (const sentence of unknownSentence(unknownIn(kept, tokenizer), what)) warn(sentence);
   return kept;
 }
 

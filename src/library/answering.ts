@@ -34,26 +34,28 @@ export interface Answering {
 }
 
 /** Warnings are counted over all rows, by whoever reads them. */
-const quiet: PredictOptions = { warn: () => {} };
+const quiet: PredictOptions = { warn: false };
 
 type Make = (trained: TrainedModel, format: TableFormat, options: AnswerOptions) => Answering;
 
 const classifying: Make = (trained, format, { probabilities }) => {
   const { labels, tokenizer, model } = trained;
   const columns = format === "jsonl" ? ["probabilities"] : labels.map((label) => `probability_${label}`);
+  const several = model.model === "encoder" && model.labelling === "several";
   const all = (shares: readonly number[]): Cell[] =>
     format === "jsonl" ? [Object.fromEntries(labels.map((label, i) => [label, shares[i]]))] : [...shares];
   return {
     column: "text",
-    added: ["label", "probability", ...(probabilities ? columns : [])],
+    added: ["label", ...(several ? ["labels"] : []), "probability", ...(probabilities ? columns : [])],
     rows: 1024,
     ids: (text) => tokenizer.encode(text),
     longest: model.context,
     answersNothing: false,
     answer: (texts) =>
-      collected(classifyTexts(trained, texts, quiet), ({ label, probabilities: found }) => {
+      collected(classifyTexts(trained, texts, quiet), ({ label, labels: chosen = [], probabilities: found }) => {
         const shares = labels.map((name) => short(found[name]));
-        return [label, short(found[label]), ...(probabilities ? all(shares) : [])];
+        const list: Cell[] = several ? [format === "jsonl" ? chosen : chosen.join(" ")] : [];
+        return [label, ...list, short(found[label]), ...(probabilities ? all(shares) : [])];
       }),
   };
 };
@@ -101,8 +103,8 @@ const generating: Make = (trained, _, { probabilities: __, beams = 1, lengthPena
     async answer(texts) {
       const samples =
         beams > 1
-          ? await writeBest(trained, texts, { beams, lengthPenalty, tokens, stop, strict })
-          : await writeSamples(trained, texts, options);
+          ? await writeBest(trained, texts, { beams, lengthPenalty, tokens, stop, strict, ...quiet })
+          : await writeSamples(trained, texts, { ...options, ...quiet });
       return samples.map(([{ text, logProbability, finish }]) => [text, short(logProbability), finish]);
     },
   };

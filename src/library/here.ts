@@ -49,6 +49,11 @@ export interface SpeakerOptions {
   readonly threads?: number;
 }
 
-/** What a model says may come next, with these weights baked in. */
-export const speakerOf = (model: ModelConfig, { weights, threads, device = nodeDevice({ threads }) }: SpeakerOptions): Speaker =>
-  speakerOn(model, baked(weightsInMemory(weights), device));
+/** What a model says may come next, with these weights baked in. `await using` releases it at the end of a block. */
+export function speakerOf(
+  model: ModelConfig,
+  { weights, threads, device = nodeDevice({ threads }) }: SpeakerOptions,
+): Speaker & AsyncDisposable {
+  const speaker = speakerOn(model, baked(weightsInMemory(weights), device));
+  return Object.assign(speaker, { [Symbol.asyncDispose]: () => speaker.release() });
+}

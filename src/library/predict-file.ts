@@ -10,7 +10,7 @@ import { quoted } from "../text/quote.ts";
 import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";
 import type { TableFormat } from "../text/rows.ts";
-import { cutSentence, unknownIn, unknownSentence, type Warn } from "../trained/reading.ts";
+import { cutSentence, teller, unknownIn, unknownSentence, type Warn } from "../trained/reading.ts";
 import { type Answering, type AnswerKind, type AnswerOptions, answeringOf } from "./answering.ts";
 import { groups, mostCharacters, rowHash, rowsOf, type Survey, surveyed, textIn } from "./survey.ts";
 import type { Trained } from "./trained.ts";
@@ -29,8 +29,8 @@ export interface PredictFileOptions extends AnswerOptions {
   readonly overwrite?: boolean;
   /** Stops between two groups of rows; the same call goes on from there. */
   readonly signal?: AbortSignal;
-  /** Told once, when all rows are through; a warning of the process, if left out. */
-  readonly warn?: Warn;
+  /** Told once, when all rows are through; as the model tells it if left out, nobody if false. */
+  readonly warn?: Warn | false;
   readonly listen?: (event: PredictFileEvent) => void;
 }
 
@@ -60,16 +60,8 @@ const secondsBetweenSaves = 0.5;
 
 /** Reads rows, and writes them with the answers beside them. Killed at any moment, the same call goes on where it was. */
 export async function predictFile(run: Trained, from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
-  const {
-    as = run.task === "lm" ? "generate" : run.task,
-    column,
-    prefix = "",
-    overwrite,
-    signal,
-    warn = process.emitWarning,
-    listen,
-    ...asked
-  } = options;
+  const { as = run.task === "lm" ? "generate" : run.task, column, prefix = "", overwrite, signal, warn, listen, ...asked } = options;
+  const toWarn = teller({ warn }, run);
   const [input, output] = [inputFormat(from), outputFormat(to)];
   const answering = answeringOf(run, as, output, asked);
   const added = answering.added.map((name) => prefix + name);
@@ -122,7 +114,7 @@ export async function predictFile(run: Trained, from: string, to: string, option
   }
   const { empty, cut, unknown } = work.counts;
   const blank = empty > 0 ? [`${empty} of ${done} rows have nothing in them that the model could read, so their answers are empty`] : [];
-  for (const said of [...blank, ...cutSentence(cut, done, "rows", answering.longest), ...unknownSentence(unknown)]) warn(said);
+  for (const said of [...blank, ...cutSentence(cut, done, "rows", answering.longest), ...unknownSentence(unknown)]) toWarn(said);
   return { out: to, rows: done, begun, empty, cut };
 }
 

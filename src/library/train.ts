@@ -1,5 +1,5 @@
 import { cacheFolder } from "../data/cache.ts";
-import { filesSource } from "../data/source.ts";
+import type { Rows } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
 import type { ClassWeights } from "../runs/class-weights.ts";
@@ -10,9 +10,13 @@ import type { RunSettings } from "../runs/prepare.ts";
 import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import type { Device } from "../runtime/device.ts";
-import type { Columns, Task } from "../text/examples.ts";
+import type { Task } from "../text/examples.ts";
+import type { GivenRows } from "../text/given.ts";
 import type { NormalForm } from "../tokens/index.ts";
+import type { Warned } from "../trained/reading.ts";
+import { type Data, type DataSettings, sourceOf } from "./rows.ts";
 import { open, type Trained } from "./trained.ts";
+import { processWarning } from "./warnings.ts";
 
 /** Any setting of any model; the vocabulary and the labels come from the data. */
 export type ModelSettings =
@@ -24,16 +28,18 @@ export type ModelSettings =
   | OwnModel;
 
 /** What training needs of the machine. */
-interface HostSettings {
+interface HostSettings extends Warned {
   /** Where tokenised text is kept; ~/.cache/qkv if left out. */
   readonly cache?: string;
   /** What computes; this process if left out. */
   readonly device?: Device;
   /** Called with everything that happens. */
   readonly listen?: (event: RunEvent) => void;
+  /** Aborted, training saves a checkpoint after the step under way, and the promise is rejected with the signal's reason; `resume` goes on. */
+  readonly signal?: AbortSignal;
 }
 
-export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights">>, HostSettings {
+export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights">>, HostSettings, DataSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -47,9 +53,6 @@ export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeight
   readonly model?: ModelSettings;
   /** How much each class counts: "balanced", or a number for some labels. */
   readonly classWeights?: ClassWeights;
-  readonly valid?: string;
-  readonly validFraction?: number;
-  readonly columns?: Columns;
   /** A run whose weights are the start: its folder, or the run itself. Its tokenizer and its model are those of the new run. */
   readonly from?: string | Trained;
 }
@@ -57,55 +60,58 @@ export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeight
 /** A trained model, and how its training went. */
 export type Finished = Trained & { readonly result: TrainResult };
 
-/** Trains on files, as `qkv train` does, and opens the run that comes of it. */
-export async function train(files: string | readonly string[], settings: TrainSettings = {}): Promise<Finished> {
-  const {
-    out,
-    overwrite,
-    task,
-    tokenizer,
-    vocab,
-    lowercase,
-    normalize,
-    model,
-    classWeights,
-    valid,
-    validFraction,
-    columns,
-    from,
-    cache,
-    device,
-    listen,
-    ...training
-  } = settings;
-  const source = filesSource(typeof files === "string" ? [files] : files, { valid, validFraction, columns });
+/** Trains on files, as `qkv train` does, or on rows in memory, and opens the run that comes of it. */
+export async function train(data: Data, settings: TrainSettings = {}): Promise<Finished> {
+  const { out, overwrite, task, tokenizer, vocab, lowercase, normalize, model, classWeights, from, ...others } = settings;
+  const { valid, validFraction, columns, cache, device, listen, warn, signal, ...training } = others;
+  const { source, rows } = sourceOf(data, { valid, validFraction, columns });
   const parent = typeof from === "string" ? openRun(from) : from?.run;
   const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
   const models = own && [own.define];
   const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training, from: parent };
-  return finished(trainRun(out, asked, { overwrite, ...host({ cache, device }) }), { device, listen }, models);
+  const settled = { cache, device, listen, warn, signal };
+  return finished(trainRun(out, asked, { overwrite, ...host(settled, rows) }), settled, models);
 }
 
 export interface ResumeSettings extends Changes, HostSettings {
+  /** The rows, for a run that was trained on rows in memory: the same in the same order. */
+  readonly data?: GivenRows;
+  readonly valid?: GivenRows;
   /** The definitions of models of one's own, by which a run of one of them is known. */
   readonly models?: readonly Definition[];
 }
 
 /** Goes on with a run exactly where it stopped, to more steps if they are given, and opens it. */
-export async function resume(folder: string, { cache, device, listen, models, ...changes }: ResumeSettings = {}): Promise<Finished> {
-  return finished(resumeRun(folder, changes, { ...host({ cache, device }), models }), { device, listen }, models);
+export async function resume(
+  folder: string,
+  { cache, device, listen, warn, signal, data, valid, models, ...changes }: ResumeSettings = {},
+): Promise<Finished> {
+  const settled = { cache, device, listen, warn, signal };
+  return finished(resumeRun(folder, changes, { ...host(settled, data && { data, valid }), models }), settled, models);
 }
 
-const host = ({ cache = cacheFolder(), device }: HostSettings) => ({ cache, device, clock: () => performance.now() / 1000 });
+const host = ({ cache = cacheFolder(), device, signal }: HostSettings, rows?: Rows) => ({
+  cache,
+  device,
+  signal,
+  rows,
+  clock: () => performance.now() / 1000,
+});
 
 async function finished(
   events: AsyncGenerator<RunEvent, TrainResult>,
-  { device, listen }: HostSettings,
+  settings: HostSettings,
   models?: readonly Definition[],
 ): Promise<Finished> {
+  const { device, listen, warn, signal } = settings;
+  const tell = warn ?? processWarning();
   for (;;) {
     const { done, value } = await events.next();
-    if (done) return Object.assign(open(value.run, { device, models }), { result: value });
+    if (done) {
+      if (value.ending === "interrupted") throw signal?.reason;
+      return Object.assign(open(value.run, { device, warn, models }), { result: value });
+    }
+    if (value.kind === "warning" && tell) tell(value.sentence);
     listen?.(value);
   }
 }

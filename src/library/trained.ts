@@ -1,5 +1,5 @@
 import { cacheFolder } from "../data/cache.ts";
-import { givenData, ownData } from "../data/held-out.ts";
+import { givenData, givenRows, ownData } from "../data/held-out.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
 import { type Classification, classifyTexts, type PredictOptions, type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { type Translation, translateTexts } from "../evaluation/translate.ts";
@@ -13,10 +13,22 @@ import { nodeDevice } from "../node/device.ts";
 import { type OpenRun, openRun, trainedParts } from "../runs/folder.ts";
 import type { Device, Precision } from "../runtime/device.ts";
 import type { Columns } from "../text/examples.ts";
-import { TrainedModel } from "../trained/trained.ts";
+import type { GivenRows } from "../text/given.ts";
+import { teller, type Warned } from "../trained/reading.ts";
+import { TrainedModel as Model, type TrainedParts } from "../trained/trained.ts";
 import { type PredictFileOptions, type PredictFileResult, predictFile } from "./predict-file.ts";
+import { type Data, fileList, isFiles } from "./rows.ts";
+import { processWarning } from "./warnings.ts";
 
-export interface OpenOptions {
+/** A trained model of this process: what is noteworthy becomes a warning of the process, unless somebody else is told. */
+export class TrainedModel extends Model {
+  constructor(parts: TrainedParts) {
+    super(parts, parts.warn ?? processWarning(parts.name));
+  }
+}
+
+/** Told what is noteworthy, by every method that has no `warn` of its own; `false` for nobody, a warning of the process if left out. */
+export interface OpenOptions extends Warned {
   /** What computes; this process if left out. */
   readonly device?: Device;
   /** Threads of the device; if left out, its own, or those that the run was trained with. */
@@ -27,6 +39,13 @@ export interface OpenOptions {
   readonly models?: readonly Definition[];
 }
 
+export interface MeasureOptions extends EvaluateOptions {
+  readonly columns?: Columns;
+  readonly cache?: string;
+  /** The rows that the run was trained on, if they were in memory: what was held out of them is measured. */
+  readonly own?: GivenRows;
+}
+
 /** A trained model with a method for everything that it can do, which follows from what it was trained for. */
 export class Trained extends TrainedModel {
   /** The run that it is of: its folder, and its config with the data and the settings that it was trained with. */
@@ -34,9 +53,9 @@ export class Trained extends TrainedModel {
 
   constructor(
     run: OpenRun,
-    { device = nodeDevice(), threads = device.threads ?? run.config.training.threads, precision }: OpenOptions = {},
+    { device = nodeDevice(), threads = device.threads ?? run.config.training.threads, precision, warn }: OpenOptions = {},
   ) {
-    super(trainedParts(run, { ...device, threads, ...(precision && { precision }) }));
+    super(trainedParts(run, { ...device, threads, ...(precision && { precision }) }, warn));
     this.run = run;
   }
 
@@ -72,14 +91,20 @@ export class Trained extends TrainedModel {
     return predictFile(this, from, to, options);
   }
 
-  /** The measures of its task: on files, or on the part of its data that was held out. */
-  async evaluate(
-    files: readonly string[] = [],
-    { columns = {}, cache = cacheFolder(), ...options }: EvaluateOptions & { readonly columns?: Columns; readonly cache?: string } = {},
-  ): Promise<Measures> {
-    const { warn = () => {} } = options;
-    const held = files.length > 0 ? await givenData(this.run, files, columns, cache, warn) : await ownData(this.run, cache, warn);
+  /** The measures of its task: on files, on rows in memory, or on the part of its data that was held out. */
+  async evaluate(data: Data = [], { columns = {}, cache = cacheFolder(), own, ...options }: MeasureOptions = {}): Promise<Measures> {
+    options.signal?.throwIfAborted();
+    const held = await this.#dataFrom(data, { columns, cache, own, ...options });
     return evaluate(this, held.data, options).finally(held.close);
+  }
+
+  #dataFrom(data: Data, { columns, cache, own, ...options }: MeasureOptions & { readonly columns: Columns; readonly cache: string }) {
+    const { signal } = options;
+    const warn = teller(options, this);
+    if (!isFiles(data)) return givenRows(this.run, data, cache, signal);
+    const files = fileList(data);
+    if (files.length > 0) return givenData(this.run, files, columns, cache, warn);
+    return ownData(this.run, cache, warn, { rows: own && { data: own }, signal });
   }
 
   /** Any activation while it reads a text, by the names of its taps. */

@@ -78,6 +78,8 @@ const runSchema = z.strictObject({
     /** Texts in bytes, examples in number. */
     train: z.int().min(0),
     valid: z.int().min(0),
+    /** Tokens of the longest example to train on, before it is cut. */
+    longest: z.int().min(0).optional(),
   }),
   training: trainingSchema,
   from: originSchema.optional(),

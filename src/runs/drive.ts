@@ -1,7 +1,9 @@
 import { chance } from "../base/chance.ts";
 import { NonFiniteError, RunError } from "../base/errors.ts";
 import { call, sentence, setting } from "../base/sentence.ts";
+import { Turns } from "../base/turns.ts";
 import type { Material } from "../data/material.ts";
+import type { Rows } from "../data/source.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
@@ -14,14 +16,14 @@ import type { Optimizer } from "../training/optimizer.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringLoss } from "../training/score.ts";
-import { initialise } from "../weights/initialise.ts";
+import { initialising } from "../weights/initialise.ts";
 import type { Calibrated } from "./calibrate.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
 import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
-import { restore } from "./state.ts";
+import { restoring } from "./state.ts";
 
 /** What training tells whoever listens. */
 export type RunEvent =
@@ -47,8 +49,10 @@ export interface TrainOptions {
   readonly cache: string;
   /** Seconds. */
   readonly clock: () => number;
-  /** Asked after every step; true saves and stops. */
-  readonly interrupted?: () => boolean;
+  /** Aborted, training saves after the step under way, and ends; while data is still being read, the signal's reason is thrown. */
+  readonly signal?: AbortSignal;
+  /** Of a run whose data is in memory. */
+  readonly rows?: Rows;
   readonly checkpoints?: CheckpointsOptions;
   /** What computes; this process if left out. */
   readonly device?: Device;
@@ -107,13 +111,14 @@ export async function* drive(
   });
   const checkpoints = new Checkpoints(paths(folder).checkpoints, options.checkpoints);
   const warnings: string[] = [];
+  const turns = new Turns(); // what is begun here is not left: a save is whole
   if (!beginning) checkpoints.clean();
-  const latest = beginning ? undefined : checkpoints.latest((sentence) => warnings.push(sentence));
-  const position = latest ? restore(latest, optimizer) : { progress: noProgress, logBytes: 0 };
+  const latest = beginning ? undefined : await turns.through(checkpoints.findingLatest((sentence) => warnings.push(sentence)));
+  const position = latest ? await turns.through(restoring(latest, optimizer)) : { progress: noProgress, logBytes: 0 };
   for (const sentence of warnings) yield { kind: "warning", sentence };
   if (!latest && config.from && !beginning?.start) throw lostStart(folder, config.from);
   if (!latest && beginning?.start) optimizer.weights.data.set(beginning.start.data);
-  else if (!latest) initialise(layout, chance(seed), optimizer.weights);
+  else if (!latest) await turns.through(initialising(layout, chance(seed), optimizer.weights));
   const open = (): Disk => {
     const log = new Log(paths(folder).log, position.logBytes);
     return {
@@ -148,7 +153,7 @@ export async function* drive(
       disk?.log.append(logLine(before));
       yield before;
     }
-    if (latest) disk?.saver.repairModel(progress);
+    if (latest && disk) await turns.through(disk.saver.repairModel(progress));
     const reports = fit(loss, optimizer, material.batches, {
       steps,
       learningRate: (step) => learningRate(step, training),
@@ -182,10 +187,10 @@ export async function* drive(
       yield report;
       const validates = report.kind === "step" && scoring && (report.step % training.evalEvery === 0 || report.step === steps);
       if (validates) continue; // what there is to save comes with the validation
-      interrupted = report.step < steps && report.kind !== "stopped" && (options.interrupted?.() ?? false);
+      interrupted = report.step < steps && report.kind !== "stopped" && (options.signal?.aborted ?? false);
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
-        disk.saver.save(progress);
+        await turns.through(disk.saver.save(progress));
         yield { kind: "saved", step: report.step };
       }
       if (interrupted) {

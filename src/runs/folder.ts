@@ -34,8 +34,12 @@ export const paths = (folder: string) => ({
 
 /** Where a run goes when nothing else is said: runs/<name>-<task>. */
 export function usualFolder(source: DataSource, task: Task): string {
-  const name = source.kind === "recipe" ? source.name : basename(source.files[0], extname(source.files[0])).replace(/[^\w.-]+/g, "-");
-  return join("runs", `${name || "data"}-${task}`);
+  return join("runs", `${shortName(source) || "data"}-${task}`);
+}
+
+function shortName(source: DataSource): string {
+  if (source.kind === "files") return basename(source.files[0], extname(source.files[0])).replace(/[^\w.-]+/g, "-");
+  return source.kind === "recipe" ? source.name : "";
 }
 
 const isRun = (folder: string): boolean => existsSync(paths(folder).config);
@@ -247,7 +251,7 @@ function parsed(text: string): unknown {
 }
 
 /** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device): TrainedParts {
+export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"]): TrainedParts {
   const { folder, config, tokenizer } = run;
   let weights: Weights | undefined;
   let temperature: number | undefined;
@@ -257,6 +261,7 @@ export function trainedParts(run: OpenRun, device: Device): TrainedParts {
     labels: config.labels,
     device,
     name: folder,
+    warn,
     get weights() {
       weights ??= runWeights(run);
       return weights;

@@ -13,14 +13,14 @@ const mostState = 4 * 2 ** 30;
 
 /**
  * Refuses a model that cannot be trained on this machine, with the arithmetic, before anything is allocated. Activations are everything
- * that the forward pass computes, kept for the way back.
+ * that the forward pass computes, kept for the way back, of a batch of texts as long as the longest.
  */
 export function refuseTooBig(
   parameters: number,
   config: ModelConfig,
   { batch, optimizer, accumulate }: TrainingConfig,
   free: number,
-  trained = parameters,
+  { trained = parameters, length = config.context }: { readonly trained?: number; readonly length?: number } = {},
 ): void {
   const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
   const state = 4 * (parameters + (copies - 1) * trained);
@@ -34,7 +34,7 @@ export function refuseTooBig(
     throw new RunError(sentence`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`, {
       code,
     });
-  const kept = activationBytes(config, batch);
+  const kept = activationBytes(config, batch, length);
   if (state + kept > free)
     throw new RunError(
       sentence`this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, ${setting("batch")} or ${setting("context")}`,
@@ -42,9 +42,8 @@ export function refuseTooBig(
     );
 }
 
-function activationBytes(config: ModelConfig, batch: number): number {
-  const { context } = config;
-  const bind = { batch, time: context, ...("source" in modelLoss(config).inputs ? { sourceTime: context } : {}) };
+function activationBytes(config: ModelConfig, batch: number, length: number): number {
+  const bind = { batch, time: length, ...("source" in modelLoss(config).inputs ? { sourceTime: length } : {}) };
   const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter((node) => !isParameter(node));
   return nodes.flatMap(({ outputs }) => outputs).reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
 }

@@ -5,7 +5,7 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { wordsOf } from "../batches/encode.ts";
 import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
-import { amount, type Found, labellingOf, loadRaw, taskOfData } from "../data/raw.ts";
+import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
@@ -29,7 +29,8 @@ import { initialise } from "../weights/initialise.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { continuedTraining, longestContext, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { contextFor, continuedTraining, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
 import {
@@ -72,12 +73,15 @@ export interface Prepared {
 }
 
 /** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
-export async function prepare(settings: RunSettings, cache: string): Promise<Prepared> {
+export async function prepare(
+  settings: RunSettings,
+  { cache, rows, signal }: Pick<TrainOptions, "cache" | "rows" | "signal">,
+): Promise<Prepared> {
   const { model: given = {}, from } = settings;
   if (from) refuseTokenizer(from, settings);
   let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
   const source = stratified(settings.source);
-  const raw = await loadRaw(source, settings.task, async (found, texts) => {
+  const learn: Learn = async (found, texts) => {
     const { task } = found;
     if (settings.task !== undefined && settings.task !== task)
       throw new ConfigError(sentence`the data is for ${setting("task", task)}, and ${setting("task", settings.task)} was asked for`, {
@@ -88,8 +92,9 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
     if (from) refuseOtherTask(from, task);
     // wrong choices are told before the data is worked on
     const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
-    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings) };
-  });
+    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal) };
+  };
+  const raw = await loadRaw(source, { task: settings.task, learn, rows, signal });
   if (!learned) throw new DataError("the data has no text to learn from");
   const { early, tokenizer } = learned;
   const task = taskOfData(raw);
@@ -101,8 +106,11 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache });
-  const context = (isOwn(given) ? undefined : given.context) ?? (encoded.kind === "text" ? undefined : usualLength(encoded, task));
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
+  const positions = "positions" in early ? early.positions : undefined;
+  const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
+  const usual = longest === undefined ? undefined : contextFor(task as Exclude<Task, "lm">, longest, positions);
+  const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
     ? continuedModel(from, given, labels?.length)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
@@ -113,7 +121,10 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
     ...(classWeights && { classWeights }),
   });
   const layout = parametersOf(modelLoss(model));
-  refuseTooBig(layout.total, model, training, freeMemory(), trainedLayout(layout, training.freeze).total);
+  refuseTooBig(layout.total, model, training, freeMemory(), {
+    trained: trainedLayout(layout, training.freeze).total,
+    length: Math.min(model.context, longest ?? model.context),
+  });
   const begun = from && startOf(from, layout, training.seed);
   const config: RunConfig = {
     format: 1,
@@ -126,6 +137,7 @@ export async function prepare(settings: RunSettings, cache: string): Promise<Pre
       sha256: raw.sha256,
       train: amount(raw, "train"),
       valid: amount(raw, "valid"),
+      ...(longest !== undefined && { longest }),
     },
     training,
     ...(begun && { from: begun.origin }),
@@ -146,7 +158,7 @@ function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readon
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
 const stratified = (source: DataSource): DataSource =>
-  source.kind === "files" && source.valid === undefined ? { split: "stratified", ...source } : source;
+  source.kind === "recipe" || source.valid ? source : { split: "stratified", ...source };
 
 /** Settings that are for some tasks only. */
 function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {
@@ -208,18 +220,15 @@ export function modelWith(
 const isSwiglu = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
   chosen.activation === "swiglu" && typeof chosen.width === "number";
 
-/** A context into which nearly all examples fit. */
-function usualLength(encoded: Extract<Encoded, { kind: "examples" }>, task: Task): number {
-  const lengths = encoded.train.map((example) => Math.max(...encoded.layout.lengths(example))).sort((a, b) => a - b);
-  const longest = lengths.at(-1) ?? 1;
-  return Math.max(1, Math.min(longest, longestContext[task as Exclude<Task, "lm">]));
-}
+/** Tokens of the longest example that is trained on. */
+const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>
+  train.reduce((most, example) => Math.max(most, ...layout.lengths(example)), 1);
 
-async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings): Promise<Tokenizer> {
+async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
   const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
   const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
   if ((tokenizerKinds as readonly string[]).includes(kind))
-    return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize });
+    return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize, signal });
   if (!kind.endsWith(".json"))
     throw new ConfigError(
       `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,

@@ -1,6 +1,6 @@
 import { FormatError, NonFiniteError } from "../base/errors.ts";
 import type { Checkpoints } from "../disk/checkpoints.ts";
-import { writeDurably } from "../disk/files.ts";
+import { writingDurably } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Progress } from "../training/fit.ts";
@@ -33,19 +33,24 @@ export class Saver {
     this.#parts = parts;
   }
 
-  save(progress: Progress): void {
+  /** Work that can be left between two pieces, as long as nobody trains meanwhile. */
+  *save(progress: Progress): Generator<void, void> {
     const { optimizer, checkpoints, log, keep } = this.#parts;
-    if (!optimizer.weights.data.every(Number.isFinite))
-      throw new NonFiniteError("the weights are not finite any more", { step: optimizer.steps });
-    checkpoints.save(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
-    if (this.#isBest(progress)) this.#writeModel(progress);
+    const { data } = optimizer.weights;
+    for (let at = 0; at < data.length; at += 2 ** 20) {
+      if (!data.subarray(at, at + 2 ** 20).every(Number.isFinite))
+        throw new NonFiniteError("the weights are not finite any more", { step: optimizer.steps });
+      yield;
+    }
+    yield* checkpoints.saving(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
+    if (this.#isBest(progress)) yield* this.#writeModel(progress);
     checkpoints.prune(keep);
   }
 
   /** A kill between a checkpoint and the file to ship leaves an older file; what is missing are the checkpoint's own weights. */
-  repairModel(progress: Progress): void {
+  *repairModel(progress: Progress): Generator<void, void> {
     const { folder, optimizer } = this.#parts;
-    if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) this.#writeModel(progress);
+    if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) yield* this.#writeModel(progress);
   }
 
   /** Without a validation, or before the first, the last weights are the best. */
@@ -53,16 +58,16 @@ export class Saver {
     return !this.#parts.validates || !Number.isFinite(bestLoss) || bestStep === this.#parts.optimizer.steps;
   }
 
-  #writeModel(progress: Progress): void {
+  *#writeModel(progress: Progress): Generator<void, void> {
     const { folder, optimizer } = this.#parts;
-    writeModel(folder, optimizer.steps, optimizer.weights, progress);
+    yield* writingModel(folder, optimizer.steps, optimizer.weights, progress);
   }
 }
 
 /** The file to ship: weights, the step that they are of, and their validation loss if it is known. */
-export function writeModel(folder: string, step: number, weights: ParameterBuffer, { bestLoss }: Progress): void {
+export function* writingModel(folder: string, step: number, weights: ParameterBuffer, { bestLoss }: Progress): Generator<void, void> {
   const metadata = { format: "qkv", step: `${step}`, ...(Number.isFinite(bestLoss) && { validLoss: `${bestLoss}` }) };
-  writeDurably(paths(folder).model, safetensorsParts(parametersAsTensors(weights), metadata));
+  yield* writingDurably(paths(folder).model, safetensorsParts(parametersAsTensors(weights), metadata));
 }
 
 /** The step of the weights in a file; none if there is no file, or a damaged one. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { RunError } from "../base/errors.ts";
+import { atOnce } from "../base/turns.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
@@ -53,12 +54,16 @@ export const startFiles = (weights: ParameterBuffer): Map<string, readonly Uint8
   checkpointFiles({ steps: 0, weights, state: new Map() }, { progress: noProgress, logBytes: 0 });
 
 /** Puts a checkpoint back into an optimizer. */
-export function restore(checkpoint: Checkpoint, optimizer: Optimizer): Position {
+export const restore = (checkpoint: Checkpoint, optimizer: Optimizer): Position => atOnce(restoring(checkpoint, optimizer));
+
+/** The same as work that can be left between two pieces. */
+export function* restoring(checkpoint: Checkpoint, optimizer: Optimizer): Generator<void, Position> {
   const where = (name: string) => `${checkpoint.folder}/${name}`;
   const parsed = stateSchema.safeParse(JSON.parse(new TextDecoder().decode(checkpoint.read(stateName))));
   if (!parsed.success) throw new RunError(`${where(stateName)} does not say how far the run is (${parsed.error.issues[0].message})`);
-  loadParameters(optimizer.weights, readSafetensors(checkpoint.read(weightsName), where(weightsName)).tensors, where(weightsName));
-  const { tensors } = readSafetensors(checkpoint.read(optimizerName), where(optimizerName));
+  const weights = readSafetensors(yield* checkpoint.reading(weightsName), where(weightsName));
+  loadParameters(optimizer.weights, weights.tensors, where(weightsName));
+  const { tensors } = readSafetensors(yield* checkpoint.reading(optimizerName), where(optimizerName));
   for (const [slot, buffer] of parsed.data.step === 0 ? [] : optimizer.state) {
     const own = [...tensors]
       .filter(([name]) => name.startsWith(`${slot}/`))

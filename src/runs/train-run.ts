@@ -1,4 +1,5 @@
 import { DataError } from "../base/errors.ts";
+import { atOnce } from "../base/turns.ts";
 import type { Encoded } from "../data/encoded.ts";
 import { type Material, materialOf } from "../data/material.ts";
 import type { DataSource } from "../data/source.ts";
@@ -24,7 +25,7 @@ import {
 import { refuseItself } from "./parent.ts";
 import { prepare, type RunSettings } from "./prepare.ts";
 import { type Changes, reopen } from "./resume.ts";
-import { writeModel } from "./saver.ts";
+import { writingModel } from "./saver.ts";
 import { startFiles } from "./state.ts";
 
 /** Trains a new run into a folder; without a name for it, the data and the task that it turns out to be for give one. */
@@ -33,9 +34,10 @@ export async function* trainRun(
   settings: RunSettings,
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
+  options.signal?.throwIfAborted();
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
   if (settings.from && out !== undefined) refuseItself(settings.from, out);
-  const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options.cache);
+  const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options);
   const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
   let taken: Taken | undefined;
   try {
@@ -96,7 +98,7 @@ function takeFolder(folder: string): Taken {
 /** What a run begins with that does not come from its seed: its first checkpoint, and the file to ship until others are better. */
 function saveStart(folder: string, start: ParameterBuffer, progress: Progress): void {
   new Checkpoints(paths(folder).checkpoints).save(0, startFiles(start));
-  writeModel(folder, 0, start, progress);
+  atOnce(writingModel(folder, 0, start, progress));
 }
 
 /** Trains to the end, and then makes the probabilities true. */
@@ -128,9 +130,10 @@ function named(source: DataSource, make: () => Material): Material {
 
 /** Goes on with a run exactly where its latest checkpoint is. */
 export async function* resumeRun(folder: string, changes: Changes, options: TrainOptions): AsyncGenerator<RunEvent, TrainResult> {
+  options.signal?.throwIfAborted();
   const unlock = lockRun(openRun(folder, options.models).folder);
   try {
-    const { run, encoded } = await reopen(folder, changes, options.cache, options.models);
+    const { run, encoded } = await reopen(folder, changes, options);
     const material = materialOf(encoded, run.config, run.tokenizer);
     try {
       return yield* driven(run, encoded, material, options);

@@ -27,6 +27,9 @@ export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "t
   readonly finite?: boolean;
 }
 
+/** Sets of sizes that are remembered; texts of many lengths have as many. */
+const mostSizes = 1024;
+
 /** What a run gives: every output and every tap that was asked for, by name. */
 export type Results<O extends Outputs, Tap extends string> = { readonly [Name in keyof O | Tap]: HostArray };
 
@@ -37,8 +40,8 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   readonly #programs: Cache<Program>;
   readonly #inputTypes: ReadonlyMap<string, TensorType>;
   readonly #symbols: ReadonlySet<string>;
-  /** The shapes that were fed last, checked, and the sizes that follow from them: training feeds the same again and again. */
-  #last: { readonly kinds: string; readonly sizes: Sizes } | undefined;
+  /** The shapes that were fed before, checked, and the sizes that follow from them: the same come again and again. */
+  readonly #sizes = new Map<string, Sizes>();
 
   constructor(fn: TensorFunction<I, O>, options: CompileOptions) {
     const { sessions = 8, bind = {} } = options;
@@ -103,14 +106,20 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     await this.#programs.clear();
   }
 
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
+  }
+
   /** The sizes that follow from what is fed. */
   #check(feeds: Arrays): Sizes {
     const { bind, patches = [] } = this.#options;
     const own = patches.length === 0 ? feeds : pick(feeds, (name) => !patches.includes(name));
     const kinds = shapesKey(own);
-    if (kinds !== undefined && this.#last?.kinds === kinds) return this.#last.sizes;
+    const known = kinds === undefined ? undefined : this.#sizes.get(kinds);
+    if (known) return known;
     const sizes = bindFeeds(this.#inputTypes, own, bind);
-    if (kinds !== undefined) this.#last = { kinds, sizes };
+    if (this.#sizes.size >= mostSizes) this.#sizes.clear();
+    if (kinds !== undefined) this.#sizes.set(kinds, sizes);
     return sizes;
   }
 

@@ -1,5 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { pause } from "../base/turns.ts";
 import { grad } from "../gradients/grad.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "../graph/graph.ts";
@@ -28,8 +29,14 @@ export const gradientName = (parameter: string): string => `${prefixes.gradient}
 
 /** From a function to the graph that runs: built, differentiated, cleaned up, flattened, folded. */
 export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine, session: SessionOptions): Promise<Graph> {
-  const whole = withGradients(chosen(buildGraph(fn, options), options), options);
-  const folded = await foldConstants(cleanUp(flattenRows(cleanUp(whole))), engine, session);
+  const built = chosen(buildGraph(fn, options), options);
+  await pause(); // graphs of large models take a while, and others share the thread
+  const whole = withGradients(built, options);
+  await pause();
+  const flat = flattenRows(cleanUp(whole));
+  await pause();
+  const folded = await foldConstants(cleanUp(flat), engine, session);
+  await pause();
   return options.rewrite?.(folded) ?? folded;
 }
 

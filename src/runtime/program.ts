@@ -35,7 +35,8 @@ export class Program {
   readonly #limits: readonly { readonly size: Dim; readonly atMost: Dim; readonly scope: string; readonly op: string }[];
   /** Every size of tensor that is computed, once, with one of the nodes that it is of. */
   readonly #tensors: readonly { readonly bytes: Dim; readonly tensor: Tensor }[];
-  #fits: Sizes | undefined;
+  /** Sizes that are known to fit: the same come again and again. */
+  readonly #fits = new WeakSet<Sizes>();
   /** What was made of a buffer before: checking and naming every parameter again would cost more than a small run. */
   readonly #weightFeeds = new WeakMap<ParameterBuffer, Arrays>();
   readonly #gradientPlaces = new WeakMap<ParameterBuffer, Arrays>();
@@ -77,7 +78,7 @@ export class Program {
 
   /** Refuses what would not fit into memory: the largest tensor with those beside it, and the outputs, which are copied. */
   checkMemory(sizes: Sizes, device: Device): void {
-    if (sizes === this.#fits) return; // training feeds the same sizes again and again
+    if (this.#fits.has(sizes)) return;
     let [most, largest] = [0, this.#tensors[0]?.tensor];
     for (const { bytes, tensor } of this.#tensors) {
       const count = bytes.bind(sizes).value ?? 0;
@@ -90,7 +91,7 @@ export class Program {
       return `${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} computes ${shape} numbers, and with what is alive beside them and ${this.graph.outputs.size} outputs that takes about ${tensorsAtOnce} × ${most.toLocaleString("en")} + 2 × ${outputs.toLocaleString("en")} bytes`;
     };
     refuseTooLarge(device, tensorsAtOnce * most + 2 * outputs, arithmetic, "give it shorter texts, or fewer at once");
-    this.#fits = sizes;
+    this.#fits.add(sizes);
   }
 
   /** All that the session wants to be fed. */

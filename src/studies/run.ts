@@ -12,7 +12,7 @@ import { type Span, settingsOf, withSteps } from "./settings.ts";
 import { stepsWithin } from "./speed.ts";
 import type { Row, Study } from "./study.ts";
 
-export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints"> {
+export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints" | "rows"> {
   /** The folder for all of it: a run for each row, results.json, table.md and pictures. */
   readonly out: string;
   readonly threads?: number;
@@ -92,7 +92,7 @@ async function* resultOf(row: Row, span: Span, options: RowOptions): AsyncGenera
   const facts = { validLoss, parameters, tokensPerSecond: seconds > 0 ? tokens / seconds : 0, steps, seconds };
   if (failed !== undefined) return { figures: {}, breakdowns: {}, failed, ...facts };
   yield { kind: "measuring", row };
-  const run = open(folder);
+  const run = open(folder, { warn: false });
   const { figures, breakdowns = {} } = await row.measure(run).finally(() => run.release());
   const tables = Object.entries(breakdowns).map(([title, cells]) => [title, finite(cells)] as const);
   return { figures: finite(figures), breakdowns: Object.fromEntries(tables), ...facts };
@@ -117,6 +117,7 @@ async function* trainedRow(row: Row, folder: string, span: Span, options: RowOpt
       yield { kind: "event", row, event: value };
     }
   } catch (error) {
+    if (options.signal?.aborted && error === options.signal.reason) return "interrupted"; // before there was anything to save
     if (!(error instanceof NonFiniteError)) throw error;
     return { validLoss: null, parameters, failed: error.sentence.in(options.words) };
   }
@@ -130,12 +131,12 @@ async function* started(
   options: RowOptions,
 ): AsyncGenerator<StudyEvent, AsyncGenerator<RunEvent, TrainResult> | undefined> {
   const settings = await settingsOf(row, options.out, options.threads);
-  const { cache, clock, interrupted } = options;
-  const host = { cache, clock, interrupted };
+  const { cache, clock, signal } = options;
+  const host = { cache, clock, signal };
   const begun = (await readIfThere(paths(folder).config)) !== undefined;
   if (!begun && minutes !== undefined) yield { kind: "timing", row };
   const fitting = !begun && minutes !== undefined ? await stepsWithin(60 * minutes, `${folder}.trial`, settings, host) : steps;
-  if (interrupted?.()) return undefined;
+  if (signal?.aborted) return undefined;
   options.begin();
   yield { kind: "training", row };
   return begun ? resumeRun(folder, {}, host) : trainRun(folder, withSteps(settings, fitting), host);

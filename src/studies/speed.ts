@@ -20,7 +20,7 @@ export async function stepsWithin(
   seconds: number,
   folder: string,
   settings: RunSettings,
-  { interrupted, ...options }: TrainOptions,
+  options: TrainOptions,
 ): Promise<number | undefined> {
   const training = { ...settings.training, evalEvery: endless, saveEvery: endless };
   const trial = withSteps({ ...settings, training }, endless);
@@ -31,7 +31,7 @@ export async function stepsWithin(
       if (event.kind !== "step") continue;
       taken.push(event);
       spent += event.seconds;
-      if (interrupted?.()) return undefined;
+      if (options.signal?.aborted) return undefined;
       if (taken.length >= fewest && spent >= share * seconds) break;
     }
   } finally {

@@ -1,3 +1,4 @@
+import { atOnce } from "../base/turns.ts";
 import {
   type ColumnNames,
   type Columns,
@@ -20,6 +21,8 @@ export type { Columns, ExampleTask, Labelling, Task } from "./columns.ts";
 export interface Origin {
   readonly file?: string;
   readonly line?: number;
+  /** Of a row in memory: `data[3]`. */
+  readonly at?: string;
 }
 
 export interface Classified extends Origin {
@@ -75,7 +78,11 @@ const readers: Readonly<Record<Kind, (read: Read, file: string, line: number) =>
 };
 
 /** The examples of a table, checked: every one has its input and its answer. */
-export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
+export const parseExamples = (text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples =>
+  atOnce(parsingExamples(text, format, file, options));
+
+/** The same as work that can be left between two rows; only what is between commas is taken apart in one go. */
+export function* parsingExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Generator<void, Examples> {
   const { columns, headerLine, rows } = parseRows(text, format, file);
   const names = columnNames(options.columns);
   const header = { columns, file, line: headerLine };
@@ -87,6 +94,7 @@ export function parseExamples(text: string, format: TableFormat, file: string, o
   for (const row of rows) {
     examples.push(readers[kind](reader(row, names, file), file, row.line));
     refuseTooMany(examples.length, file);
+    if (examples.length % 256 === 0) yield;
   }
   return together(task, examples);
 }

@@ -1,4 +1,4 @@
-import { DataError } from "../base/errors.ts";
+import { DataError, type ErrorFacts } from "../base/errors.ts";
 import type { Role } from "./columns.ts";
 import { kindOf, quoted } from "./quote.ts";
 
@@ -10,11 +10,10 @@ export interface Field {
   readonly line: number;
 }
 
-type Place = Pick<Field, "file" | "line">;
-
 /** Text, or a number or truth value written as text. Never empty. */
 export function scalar(value: unknown, { role, column, file, line }: Field): string {
-  return asText(value, role === "tags" || role === "labels" ? role : `a ${role}`, `the column ${quoted(column)}`, { file, line });
+  const need = role === "tags" || role === "labels" ? role : `a ${role}`;
+  return textOf(value, { what: `the column ${quoted(column)}`, need, unit: "line", place: { file, line } });
 }
 
 /** Tags between spaces, or a list of them. At least one. */
@@ -22,31 +21,51 @@ export function tagList(value: unknown, field: Field): string[] {
   if (!Array.isArray(value)) return scalar(value, field).trim().split(/\s+/u);
   const { column, file, line } = field;
   if (value.length === 0) return [scalar("", field)];
-  return value.map((tag, i) => asText(tag, "tags", `tag ${i + 1} of the column ${quoted(column)}`, { file, line }));
+  return value.map((tag, i) =>
+    textOf(tag, { what: `tag ${i + 1} of the column ${quoted(column)}`, need: "tags", unit: "line", place: { file, line } }),
+  );
 }
 
 /** Labels between spaces, or a list of them, each once. There may be none. */
 export function labelList(value: unknown, field: Field): string[] {
   const { column, file, line } = field;
-  if (typeof value === "string" && value.trim() === "") return [];
-  const labels = Array.isArray(value)
-    ? value.map((label, i) => asText(label, "labels", `label ${i + 1} of the column ${quoted(column)}`, { file, line }))
-    : scalar(value, field).trim().split(/\s+/u);
-  return [...new Set(labels)];
+  return labelsIn(
+    value,
+    () => scalar(value, field),
+    (label, i) =>
+      textOf(label, { what: `label ${i + 1} of the column ${quoted(column)}`, need: "labels", unit: "line", place: { file, line } }),
+  );
 }
 
-/** The same of a row that is to be answered, where nothing at all may stand too. */
-export function textOrNothing(value: unknown, column: string, place: Place): string {
+/** The same of a value from anywhere: as a text, or each label of a list. */
+export function labelsIn(value: unknown, whole: () => string, each: (label: unknown, i: number) => string): string[] {
+  if (typeof value === "string" && value.trim() === "") return [];
+  return [...new Set(Array.isArray(value) ? value.map(each) : whole().trim().split(/\s+/u))];
+}
+
+/** The text of a row that is to be answered, where nothing at all may stand too. */
+export function textOrNothing(value: unknown, column: string, place: ErrorFacts): string {
   return value === null ? "" : readable(value, `the column ${quoted(column)}`, place);
 }
 
-function asText(value: unknown, need: string, what: string, place: Place): string {
+/** How a value is called in errors, and where it is. */
+interface Named {
+  readonly what: string;
+  /** What every example needs: "a label". */
+  readonly need: string;
+  /** What an example stands on. */
+  readonly unit: "line" | "row";
+  readonly place: ErrorFacts;
+}
+
+/** A value as text that can be learned from. */
+export function textOf(value: unknown, { what, need, unit, place }: Named): string {
   const text = readable(value, what, place);
-  if (text.trim() === "") throw new DataError(`${what} is empty; every example needs ${need} (remove the line or fill it in)`, place);
+  if (text.trim() === "") throw new DataError(`${what} is empty; every example needs ${need} (remove the ${unit} or fill it in)`, place);
   return text;
 }
 
-function readable(value: unknown, what: string, place: Place): string {
+function readable(value: unknown, what: string, place: ErrorFacts): string {
   const text = typeof value === "string" ? value : written(value, what, place);
   if (text.includes("\0")) throw new DataError(`${what} holds a NUL character, which no text has; remove it`, place);
   if (/\p{Surrogate}/u.test(text))
@@ -54,7 +73,7 @@ function readable(value: unknown, what: string, place: Place): string {
   return text;
 }
 
-function written(value: unknown, what: string, place: Place): string {
+function written(value: unknown, what: string, place: ErrorFacts): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value !== "number") throw new DataError(`${what} holds ${kindOf(value)}; wanted text, a number or true or false`, place);
   const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));

@@ -1,3 +1,4 @@
+import type { Turns } from "../base/turns.ts";
 import { byteLetters, utf8 } from "./bytes.ts";
 import { countWords, type Texts } from "./count.ts";
 import { framed, specialsOf, type TokenizerJson } from "./frame.ts";
@@ -11,13 +12,13 @@ import { byteDecoder, byteTokens, tokensById, vocabObject, vocabSize } from "./v
 
 // Byte-level byte-pair encoding, as GPT-2 has it: nothing is unknown and nothing is lost.
 
-export async function learnBpe(texts: Texts, vocab?: number): Promise<TokenizerJson> {
+export async function learnBpe(texts: Texts, vocab?: number, turns?: Turns): Promise<TokenizerJson> {
   const tokens = [...specialsOf("bpe"), ...byteLetters];
   const size = vocabSize(vocab, 8000, tokens.length, "bpe", "two special tokens and 256 bytes");
-  const words = await countWords(texts, patterns.byteWords);
+  const words = await countWords(texts, patterns.byteWords, turns);
   const first = specialsOf("bpe").length; // the id of byte 0
   const symbols = words.map(([word, count]) => [Int32Array.from(utf8(word), (byte) => byte + first), count] as const);
-  const merges = learnMerges(symbols, tokens, size, (left, right) => left + right);
+  const merges = await learnMerges(symbols, tokens, size, (left, right) => left + right, turns);
   return framed("bpe", { vocab: vocabObject(tokens), merges });
 }
 

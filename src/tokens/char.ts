@@ -1,4 +1,5 @@
 import { DataError, FormatError } from "../base/errors.ts";
+import type { Turns } from "../base/turns.ts";
 import { countCharacters, frequentFirst, type Texts } from "./count.ts";
 import { framed, specialsOf, type TokenizerJson } from "./frame.ts";
 import { ownTokenizer } from "./own.ts";
@@ -7,8 +8,8 @@ import { tokensById, vocabObject, vocabSize } from "./vocabulary.ts";
 
 // One token for each code point: a BPE model that knows no merge.
 
-export async function learnChar(texts: Texts, vocab?: number): Promise<TokenizerJson> {
-  const counts = await countCharacters(texts);
+export async function learnChar(texts: Texts, vocab?: number, turns?: Turns): Promise<TokenizerJson> {
+  const counts = await countCharacters(texts, turns);
   if (counts.length === 0) throw new DataError("there is no text to take the characters of a vocabulary from");
   const specials = specialsOf("char");
   const size = vocabSize(vocab, 0, specials.length + 1, "char", "three special tokens and a character");

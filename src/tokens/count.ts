@@ -1,3 +1,4 @@
+import { Turns } from "../base/turns.ts";
 import { nextCut, ownCopy, wellFormed } from "./cut.ts";
 import { compiled } from "./patterns.ts";
 
@@ -21,22 +22,30 @@ export const frequentFirst = (counts: Iterable<readonly [string, number]>): Coun
   [...counts].sort(([a, countA], [b, countB]) => countB - countA || codePointOrder(a, b));
 
 /** Every code point with its count, in code-point order. Each text is seen by itself and then forgotten. */
-export async function countCharacters(texts: Texts): Promise<Counts> {
+export async function countCharacters(texts: Texts, turns = new Turns()): Promise<Counts> {
   const counts = new Float64Array(0x110000);
   for await (const text of texts) {
-    for (const character of wellFormed(text)) counts[character.codePointAt(0) ?? 0]++;
+    let seen = 0;
+    for (const character of wellFormed(text)) {
+      counts[character.codePointAt(0) ?? 0]++;
+      if (++seen % often === 0 && turns.over) await turns.rest();
+    }
+    if (turns.over) await turns.rest();
   }
   const found: [string, number][] = [];
   for (let code = 0; code < counts.length; code++) if (counts[code] > 0) found.push([String.fromCodePoint(code), counts[code]]);
   return found;
 }
 
+/** How many small things are done before the clock is asked. */
+const often = 4096;
+
 const longestPiece = 64;
 const mostPieces = 1_000_000;
 const mostWords = 4_000_000;
 
 /** Every word of a pattern with its count. Beyond four million different words, the rarest so far are forgotten. */
-export async function countWords(texts: Texts, pattern: string): Promise<Counts> {
+export async function countWords(texts: Texts, pattern: string, turns = new Turns()): Promise<Counts> {
   const words = new Map<string, number>();
   const pieces = new Map<string, number>();
   const regex = compiled(pattern);
@@ -48,13 +57,18 @@ export async function countWords(texts: Texts, pattern: string): Promise<Counts>
     if (words.size <= mostWords) return;
     for (let rare = 1; words.size > mostWords / 2; rare++) for (const [word, seen] of words) if (seen <= rare) words.delete(word);
   };
-  const empty = (): void => {
-    for (const [piece, count] of pieces) addWords(piece, count);
+  let done = 0;
+  const empty = async (): Promise<void> => {
+    for (const [piece, count] of pieces) {
+      addWords(piece, count);
+      if (++done % often === 0 && turns.over) await turns.rest();
+    }
     pieces.clear();
   };
   for await (const given of texts) {
     const text = wellFormed(given);
     for (let from = 0, to = 0; from < text.length; from = to) {
+      if (++done % often === 0 && turns.over) await turns.rest();
       to = nextCut(text, from);
       const piece = text.slice(from, to);
       if (piece.length > longestPiece) {
@@ -63,9 +77,9 @@ export async function countWords(texts: Texts, pattern: string): Promise<Counts>
       }
       const known = pieces.get(piece);
       pieces.set(known === undefined ? ownCopy(piece) : piece, (known ?? 0) + 1);
-      if (pieces.size >= mostPieces) empty();
+      if (pieces.size >= mostPieces) await empty();
     }
   }
-  empty();
+  await empty();
   return frequentFirst(words);
 }

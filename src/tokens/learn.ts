@@ -1,5 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { Turns } from "../base/turns.ts";
 import { learnBpe } from "./bpe.ts";
 import { byteJson } from "./byte.ts";
 import { learnChar } from "./char.ts";
@@ -16,9 +17,11 @@ import { learnWordpiece } from "./wordpiece.ts";
 export interface TrainTokenizerOptions extends Normalisation {
   /** The size of the vocabulary, special tokens included. Fewer if the text has no more to give. */
   readonly vocab?: number;
+  /** Aborted, it leaves off, and the promise is rejected with the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
-const learners: Record<TokenizerKind, (texts: Texts, vocab?: number) => Promise<TokenizerJson>> = {
+const learners: Record<TokenizerKind, (texts: Texts, vocab?: number, turns?: Turns) => Promise<TokenizerJson>> = {
   char: learnChar,
   byte: async (_, vocab) => {
     if (vocab !== undefined)
@@ -45,7 +48,7 @@ export async function trainTokenizer(kind: TokenizerKind, texts: Texts, options:
       at: "tokenizer",
     });
   const normalizer = normalizerJson(options);
-  const json = await learners[kind](normalizer === null ? texts : read(texts, options), options.vocab);
+  const json = await learners[kind](normalizer === null ? texts : read(texts, options), options.vocab, new Turns(options.signal));
   return loadTokenizer({ ...json, normalizer }, `the new ${kind} tokenizer`);
 }
 

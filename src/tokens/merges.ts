@@ -1,3 +1,4 @@
+import { Turns } from "../base/turns.ts";
 import { Heap } from "./heap.ts";
 
 /** A word as ids of tokens, and how often it was seen. */
@@ -13,7 +14,13 @@ const end = -1;
  * are added to `tokens`. All words lie in one linked list, and each pair knows the places where it was seen, so a merge costs
  * only the places that it changes.
  */
-export function learnMerges(words: readonly CountedWord[], tokens: string[], size: number, join: (...pair: Merge) => string): Merge[] {
+export async function learnMerges(
+  words: readonly CountedWord[],
+  tokens: string[],
+  size: number,
+  join: (...pair: Merge) => string,
+  turns = new Turns(),
+): Promise<Merge[]> {
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const list = new LinkedWords(words);
   const { symbol, next, before, weight } = list;
@@ -52,7 +59,10 @@ export function learnMerges(words: readonly CountedWord[], tokens: string[], siz
     if (follower !== end) gain(at, count);
   };
 
-  for (let at = 0; at < symbol.length; at++) if (next[at] !== end) gain(at, weight[at]);
+  for (let at = 0; at < symbol.length; at++) {
+    if (next[at] !== end) gain(at, weight[at]);
+    if (at % 4096 === 0 && turns.over) await turns.rest();
+  }
   enqueue();
   const merges: Merge[] = [];
   while (tokens.length < size) {
@@ -79,6 +89,7 @@ export function learnMerges(words: readonly CountedWord[], tokens: string[], siz
     places.delete(key);
     touched.delete(key);
     enqueue();
+    if (turns.over) await turns.rest();
   }
   return merges;
 }

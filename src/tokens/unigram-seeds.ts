@@ -42,23 +42,26 @@ function endsCharacter(part: string): boolean {
  * Substrings of whole characters that are seen at least twice, those that cover most of the text first. Length by length: what
  * is seen once is not tried longer, so memory stays near the size of the words.
  */
-export function seeds(words: Words, most: number): Candidate[] {
+export function* seeds(words: Words, most: number): Generator<void, Candidate[]> {
   const texts = words.map(([bytes]) => String.fromCharCode(...bytes));
   const starts = words.map(([bytes]) => Array.from(bytes.keys()).filter((at) => startsCharacter(bytes[at])));
   const found: [string, number][] = [];
   for (let length = 2; length <= longestPiece; length++) {
     const counts = new Map<string, number>();
-    texts.forEach((text, i) => {
+    for (const [i, text] of texts.entries()) {
+      if (i % 1024 === 0) yield;
       starts[i] = starts[i].filter((from) => from + length <= text.length);
       for (const from of starts[i]) {
         const part = text.slice(from, from + length);
         counts.set(part, (counts.get(part) ?? 0) + words[i][1]);
       }
-    });
+    }
+    yield;
     for (const [part, count] of counts) if (count > 1 && endsCharacter(part)) found.push([part, count * length]);
-    texts.forEach((text, i) => {
+    for (const [i, text] of texts.entries()) {
+      if (i % 1024 === 0) yield;
       starts[i] = starts[i].filter((from) => (counts.get(text.slice(from, from + length)) ?? 0) > 1);
-    });
+    }
   }
   return frequentFirst(found)
     .slice(0, most)

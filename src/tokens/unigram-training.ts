@@ -1,3 +1,4 @@
+import { Turns } from "../base/turns.ts";
 import { tokenOf } from "./bytes.ts";
 import { Lattice } from "./lattice.ts";
 import { type Candidate, frequent, longestWord, seeds, type Words } from "./unigram-seeds.ts";
@@ -9,24 +10,26 @@ export interface Piece {
 
 const mostSeeds = 100_000;
 const shrink = 0.75;
+/** Words between two moments at which this may be left. */
+const often = 1024;
 const roundsOfExpectation = 2;
 
 /**
  * The 256 bytes and the pieces that explain the words best, with their log probabilities (Kudo 2018): start from all frequent
  * substrings; estimate probabilities by expectation–maximisation; take away the quarter whose loss costs least; repeat.
  */
-export function learnPieces(counted: Words, size: number): Piece[] {
+export async function learnPieces(counted: Words, size: number, turns = new Turns()): Promise<Piece[]> {
   const words = frequent(counted);
-  let pieces = [...singleBytes(), ...seeds(words, Math.max(mostSeeds, 4 * size))];
+  let pieces = [...singleBytes(), ...(await turns.through(seeds(words, Math.max(mostSeeds, 4 * size))))];
   let scores = logProbabilities(pieces.map(({ count }) => count));
   for (;;) {
     for (let round = 0; round < roundsOfExpectation; round++) {
-      const expected = expectedCounts(words, pieces, scores);
+      const expected = await turns.through(expectedCounts(words, pieces, scores));
       pieces = kept(pieces, expected, size);
       scores = logProbabilities(pieces.map(({ count }) => count));
     }
     if (pieces.length <= size) break;
-    pieces = pruned(words, pieces, scores, Math.max(size, Math.floor(shrink * pieces.length)));
+    pieces = await turns.through(pruned(words, pieces, scores, Math.max(size, Math.floor(shrink * pieces.length))));
     scores = logProbabilities(pieces.map(({ count }) => count));
   }
   const all = pieces.map(({ bytes }, i) => ({ bytes, score: scores[i] }));
@@ -39,13 +42,14 @@ const singleBytes = (): Candidate[] => Array.from({ length: 256 }, (_, byte) => 
  * How often each piece is used, over all ways to cut each word, weighted by their probability (forward–backward). Every
  * symbol lends a piece a constant factor, the same for all ways; so products of probabilities neither vanish nor overflow.
  */
-function expectedCounts(words: Words, pieces: readonly Candidate[], scores: Float64Array): Float64Array {
+function* expectedCounts(words: Words, pieces: readonly Candidate[], scores: Float64Array): Generator<void, Float64Array> {
   const lattice = new Lattice(pieces.map(({ bytes }) => bytes));
   const weight = scores.map((score, i) => Math.exp(score + 2.5 * pieces[i].bytes.length));
   const expected = new Float64Array(pieces.length);
   const forward = new Float64Array(longestWord + 1);
   const backward = new Float64Array(longestWord + 1);
-  for (const [word, count] of words) {
+  for (const [i, [word, count]] of words.entries()) {
+    if (i % often === 0) yield;
     lattice.read(word);
     const { edges, from, to, piece } = lattice;
     forward.fill(0)[0] = 1;
@@ -70,12 +74,13 @@ function kept(pieces: readonly Candidate[], expected: Float64Array, size: number
 }
 
 /** The pieces whose absence would cost most: how much less likely the text is when the next best way takes a piece's place. */
-function pruned(words: Words, pieces: readonly Candidate[], scores: Float64Array, size: number): Candidate[] {
+function* pruned(words: Words, pieces: readonly Candidate[], scores: Float64Array, size: number): Generator<void, Candidate[]> {
   const lattice = new Lattice(pieces.map(({ bytes }) => bytes));
   const used = new Float64Array(pieces.length);
-  for (const [word, count] of words) {
+  for (const [i, [word, count]] of words.entries()) {
     lattice.read(word);
     for (const piece of lattice.best(word.length, scores)) used[piece] += count;
+    if (i % often === 0) yield;
   }
   const total = used.reduce((sum, count) => sum + count, 0);
   const losses = pieces.map(({ bytes }, i) => {

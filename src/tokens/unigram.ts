@@ -1,4 +1,5 @@
 import { FormatError } from "../base/errors.ts";
+import type { Turns } from "../base/turns.ts";
 import { tokenOf, utf8 } from "./bytes.ts";
 import { countWords, type Texts } from "./count.ts";
 import { framed, specialsOf, type TokenizerJson } from "./frame.ts";
@@ -17,13 +18,14 @@ import { byteDecoder, byteTokens, tokensById, vocabSize } from "./vocabulary.ts"
  */
 const grain = 2 ** 12;
 
-export async function learnUnigram(texts: Texts, vocab?: number): Promise<TokenizerJson> {
+export async function learnUnigram(texts: Texts, vocab?: number, turns?: Turns): Promise<TokenizerJson> {
   const specials = specialsOf("unigram");
   const size = vocabSize(vocab, 8000, specials.length + 256, "unigram", "two special tokens and 256 bytes");
-  const words = await countWords(texts, patterns.byteWords);
-  const pieces = learnPieces(
+  const words = await countWords(texts, patterns.byteWords, turns);
+  const pieces = await learnPieces(
     words.map(([word, count]) => [utf8(word), count] as const),
     size - specials.length,
+    turns,
   );
   const scored = pieces.map(({ bytes, score }) => [tokenOf(bytes), Math.round(score * grain) / grain] as const);
   return framed("unigram", { vocab: [...specials.map((token) => [token, 0] as const), ...scored] });

@@ -1,4 +1,5 @@
 import { DataError } from "../base/errors.ts";
+import type { Turns } from "../base/turns.ts";
 import { codePointOrder, countWords, type Texts } from "./count.ts";
 import { framed, longestWord, specialsOf, type TokenizerJson } from "./frame.ts";
 import { learnMerges } from "./merges.ts";
@@ -12,8 +13,8 @@ import { tokensById, vocabObject, vocabSize } from "./vocabulary.ts";
 
 const prefix = "##";
 
-export async function learnWordpiece(texts: Texts, vocab?: number): Promise<TokenizerJson> {
-  const words = await countWords(texts, patterns.bertWords);
+export async function learnWordpiece(texts: Texts, vocab?: number, turns?: Turns): Promise<TokenizerJson> {
+  const words = await countWords(texts, patterns.bertWords, turns);
   const seen = new Set<string>();
   for (const [word] of words) for (const character of word) seen.add(character);
   if (seen.size === 0) throw new DataError("there is no text to take the pieces of a vocabulary from");
@@ -32,7 +33,7 @@ export async function learnWordpiece(texts: Texts, vocab?: number): Promise<Toke
   const symbols = words
     .filter(([word]) => word.length <= longestWord)
     .map(([word, count]) => [Array.from(word, (character, i) => ids.get(i > 0 ? prefix + character : character) ?? 0), count] as const);
-  learnMerges(symbols, tokens, size, (left, right) => left + right.slice(prefix.length));
+  await learnMerges(symbols, tokens, size, (left, right) => left + right.slice(prefix.length), turns);
   return framed("wordpiece", { vocab: vocabObject(tokens) });
 }
 

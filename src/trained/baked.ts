@@ -4,7 +4,8 @@ import type { CompileOptions } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import { fewestInputs, matricesOf, quantiseGraph } from "../weights/quantise.ts";
 import type { Weights } from "../weights/weights.ts";
-import type { TrainedParts } from "./trained.ts";
+import type { Warn } from "./reading.ts";
+import type { TrainedModel, TrainedParts } from "./trained.ts";
 
 const bitsOf = { q8: 8, q4: 4 } as const;
 
@@ -14,6 +15,15 @@ export function baked(weights: Weights, device: Device): Pick<CompileOptions, "d
   const sources = { device, weights: (name: string) => weights.source(name), folder: weights.folder };
   if (precision === "f32") return sources;
   return { ...sources, rewrite: (graph) => quantiseGraph(graph, bitsOf[precision], (name) => weights.numbers(name)) };
+}
+
+const told = new WeakSet<TrainedModel>();
+
+/** Says of a model what rounding leaves alone, once: it is true of every text. */
+export function warnUnrounded(trained: TrainedModel, warn: Warn): void {
+  if (told.has(trained)) return;
+  told.add(trained);
+  for (const sentence of unrounded(trained)) warn(sentence);
 }
 
 /** What is to be said of a model that rounding changes only in part, or not at all: a sentence, or none. */

@@ -31,6 +31,17 @@ export const unwritten = ({ unknown, start, end }: Tokenizer): ReadonlySet<numbe
 
 export type Warn = (sentence: string) => void;
 
+/** Whom to tell: a function of the caller's, or nobody. If left out, whom the model tells. */
+export interface Warned {
+  readonly warn?: Warn | false;
+}
+
+/** Who is told, in the end. */
+export const teller = ({ warn }: Warned, trained: Warned): Warn => {
+  const chosen = warn ?? trained.warn;
+  return chosen ? chosen : () => {};
+};
+
 export interface FitOptions {
   /** What the text is called: "prompt", "source". */
   readonly what: string;

@@ -6,6 +6,7 @@ import type { Device } from "../runtime/device.ts";
 import type { Task } from "../text/examples.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
+import type { Warn } from "./reading.ts";
 
 /** What a trained model is made of, wherever it comes from: a run folder, another's checkpoint, a page. */
 export interface TrainedParts {
@@ -20,6 +21,8 @@ export interface TrainedParts {
   readonly temperature?: number;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
+  /** Told what is noteworthy about texts and rounding, by whatever uses the model and has no `warn` of its own; nobody if left out. */
+  readonly warn?: Warn | false;
 }
 
 /** Something that holds memory of the engine. */
@@ -46,16 +49,18 @@ export class TrainedModel implements TrainedParts {
   readonly labels: readonly string[];
   readonly device: Device;
   readonly name: string;
+  readonly warn: Warn | false;
   readonly #named: boolean;
   readonly #parts: TrainedParts;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
-  constructor(parts: TrainedParts) {
+  constructor(parts: TrainedParts, warn: Warn | false = parts.warn ?? false) {
     const { model, labels = [], device, name = model.model === "own" ? described(model) : `this ${model.model}` } = parts;
     this.model = model;
     this.labels = labels;
     this.device = device;
     this.name = name;
+    this.warn = warn;
     this.#named = parts.name !== undefined;
     this.#parts = parts;
   }
@@ -111,5 +116,10 @@ export class TrainedModel implements TrainedParts {
   /** Gives back the engine's memory; what is used at this moment goes when it is done. */
   async release(): Promise<void> {
     await this.#kept.clear();
+  }
+
+  /** `await using model = open(…)` releases it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release();
   }
 }

@@ -68,6 +68,8 @@ export interface FitOptions {
   /** Stop after so many validations without an improvement. */
   readonly patience?: number;
   readonly progress?: Progress;
+  /** Aborted, it ends before the next step, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
   /** Seconds. */
   readonly clock: () => number;
 }
@@ -89,6 +91,7 @@ export async function* fit(
   const step = compile(loss, { gradientOf: "loss", gradientsFor, outputs: ["loss", report], device, symbols, sessions: 16 });
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
+      options.signal?.throwIfAborted();
       const begin = clock();
       const { loss: value, objective, tokens } = await gradients(step, optimizer, batches, chance, options.accumulate ?? 1, report);
       const rate = learningRate(optimizer.steps + 1);

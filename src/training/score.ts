@@ -31,10 +31,21 @@ export const scoringLoss = (
     sessions: 16,
   });
 
+interface Stoppable {
+  /** Aborted, it leaves off before the next batch, and throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
 /** Weights are given, unless they are baked in. */
-export async function meanLoss(loss: Loss, batches: Iterable<Batch>, weights?: ParameterBuffer): Promise<Scored> {
+export async function meanLoss(
+  loss: Loss,
+  batches: Iterable<Batch>,
+  weights?: ParameterBuffer,
+  { signal }: Stoppable = {},
+): Promise<Scored> {
   let [sum, targets] = [0, 0];
   for (const batch of batches) {
+    signal?.throwIfAborted();
     const { loss: value } = await loss.run(batch.feeds, { weights });
     sum += Number(value.data[0]) * batch.targets;
     targets += batch.targets;
@@ -43,18 +54,18 @@ export async function meanLoss(loss: Loss, batches: Iterable<Batch>, weights?: P
 }
 
 /** The loss of a trained model, whose weights are rounded if its device says so. */
-export function trainedLoss(trained: TrainedModel, batches: Iterable<Batch>): Promise<Scored> {
+export function trainedLoss(trained: TrainedModel, batches: Iterable<Batch>, options: Stoppable = {}): Promise<Scored> {
   const { model, device, weights } = trained;
   if ((device.precision ?? "f32") === "f32")
     return trained.use(
       "loss",
       () => scoringLoss(model, { device }),
-      (loss) => meanLoss(loss, batches, weights.buffer),
+      (loss) => meanLoss(loss, batches, weights.buffer, options),
     );
   return trained.use(
     "rounded loss",
     () => scoringLoss(model, baked(weights, device)),
-    (loss) => meanLoss(loss, batches),
+    (loss) => meanLoss(loss, batches, undefined, options),
   );
 }
 

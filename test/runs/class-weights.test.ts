@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { splitUp } from "../../src/data/raw.ts";
+import { divided } from "../../src/data/raw.ts";
 import { type ClassWeights, classWeightsOf } from "../../src/runs/class-weights.ts";
 
 const of = (counts: Readonly<Record<string, number>>) =>
-  splitUp(
+  divided(
     "classify",
     Object.entries(counts).flatMap(([label, count]) => Array.from({ length: count }, (_, i) => ({ text: `${label} ${i}`, label }))),
-    0,
+    { validFraction: 0 },
   );
 
 describe("class weights", () => {
@@ -26,7 +26,7 @@ describe("class weights", () => {
   });
 
   it("are for the presence of a label, where texts have several", () => {
-    const several = splitUp(
+    const several = divided(
       "classify",
       [
         { text: "1", labels: ["a"] },
@@ -34,7 +34,7 @@ describe("class weights", () => {
         { text: "3", labels: ["a"] },
         { text: "4", labels: [] },
       ],
-      0,
+      { validFraction: 0 },
     );
     expect(classWeightsOf("balanced", several, ["a", "b"])).toEqual([1 / 3, 3]);
     expect(classWeightsOf({ b: 4 }, several, ["a", "b"])).toEqual([1, 4]);

@@ -76,8 +76,13 @@ describe("a study", () => {
   });
 
   it("goes on where it was interrupted, with the steps that the row was given", async () => {
+    const stop = new AbortController();
     let asked = 0;
-    const stopped = await follow(comparison, "killed", { only: "first", steps: 8, interrupted: () => ++asked > 4 });
+    const clock = () => {
+      if (++asked === 7) stop.abort(); // twice a step
+      return performance.now() / 1000;
+    };
+    const stopped = await follow(comparison, "killed", { only: "first", steps: 8, clock, signal: stop.signal });
     expect([stopped.interrupted, stopped.results.rows]).toEqual([true, {}]);
     expect((await totalsOf(join(folder, "killed", "first"))).steps).toBeLessThan(8);
     const done = await follow(comparison, "killed", { only: "first", steps: 8 });

@@ -91,9 +91,9 @@ describe("unigram", () => {
     }
   });
 
-  it("learns the pieces that explain the words", () => {
+  it("learns the pieces that explain the words", async () => {
     const words = Object.entries({ hug: 10, pug: 5, pun: 12, bun: 4, hugs: 5 });
-    const learned = learnPieces(
+    const learned = await learnPieces(
       words.map(([word, count]) => [new TextEncoder().encode(word), 100 * count] as const),
       256 + 4,
     );

@@ -37,14 +37,14 @@ function merge(symbols: readonly string[], left: string, right: string): string[
   return merged;
 }
 
-it("learns what counting all pairs anew before each merge would learn", () => {
+it("learns what counting all pairs anew before each merge would learn", async () => {
   const alphabet = ["a", "b", "c"];
   const word = fc.array(fc.constantFrom("a", "a", "b", "c"), { minLength: 1, maxLength: 14 }).map((letters) => letters.join(""));
   const words = fc.array(fc.tuple(word, fc.integer({ min: 1, max: 5 })), { maxLength: 12 });
-  fc.assert(
-    fc.property(words, fc.integer({ min: 3, max: 40 }), (given, size) => {
+  await fc.assert(
+    fc.asyncProperty(words, fc.integer({ min: 3, max: 40 }), async (given, size) => {
       const symbols = given.map(([text, count]) => [[...text].map((letter) => alphabet.indexOf(letter)), count] as const);
-      const learned = learnMerges(symbols, [...alphabet], size, (left, right) => left + right);
+      const learned = await learnMerges(symbols, [...alphabet], size, (left, right) => left + right);
       expect(learned).toEqual(plainMerges(given, alphabet, size));
     }),
     { numRuns: 500 },
