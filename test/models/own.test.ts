@@ -31,7 +31,7 @@ import { modelLoss } from "../../src/models/any.ts";
 import { decoderConfig } from "../../src/models/config.ts";
 import { defineModel, type OwnModel } from "../../src/models/own.ts";
 import { nodeDevice } from "../../src/node/device.ts";
-import { embedding, linear, mean, reshape, transpose } from "../../src/ops/index.ts";
+import { add, embedding, linear, mean, relu, reshape, transpose } from "../../src/ops/index.ts";
 import { checkpointFiles, restore } from "../../src/runs/state.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { trainTokenizer } from "../../src/tokens/index.ts";
@@ -244,6 +244,32 @@ describe("models of one's own for other tasks", () => {
     const [{ label }] = await run.classify(["pink"]);
     expect(label).toBe("colour");
     expect(await run.evaluate()).toMatchObject({ accuracy: 1, labels: ["colour", "number"] });
+    await run.release();
+  });
+
+  it("a table of pairs translates, reading everything again for each token", async () => {
+    const pairs = defineModel({
+      name: "pairs",
+      task: "translate",
+      settings: { vocab: 1, context: 8, width: 16 },
+      scores(p, { source, target }, { vocab, width }) {
+        const read = mean(embedding(p.param("source-table", [vocab, width]), source), { axis: 1, keep: true }); // [batch, 1, width]
+        const written = embedding(p.param("target-table", [vocab, width]), target); // [batch, time, width]
+        return dense(p.at("scores"), relu(dense(p.at("both"), add(written, p.tap("read", read)), width)), vocab);
+      },
+    });
+    const file = workplace.write(
+      "pairs.tsv",
+      `source\ttarget\n${rows([
+        ["a", "x"],
+        ["b", "y"],
+        ["c", "z"],
+        ["d", "w"],
+      ])}\n`,
+    );
+    const run = await train(file, { ...settings, steps: 150, model: pairs(), tokenizer: "char", valid: file, out: join(folder, "pairs") });
+    expect((await run.translate(["b", "d"])).map(({ target }) => target)).toEqual(["y", "w"]);
+    expect((await run.look("a", ["read"])).targetTokens).toEqual(["<s>", "x"]);
     await run.release();
   });
 });
