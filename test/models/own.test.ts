@@ -253,9 +253,9 @@ describe("models of one's own for other tasks", () => {
       task: "translate",
       settings: { vocab: 1, context: 8, width: 16 },
       scores(p, { source, target }, { vocab, width }) {
-        const read = mean(embedding(p.param("sources", [vocab, width]), source), { axis: 1, keep: true }); // [batch, 1, width]
-        const written = embedding(p.param("targets", [vocab, width]), target); // [batch, time, width]
-        return dense(p.at("scores"), relu(dense(p.at("both"), add(written, read), width)), vocab);
+        const read = mean(embedding(p.param("source-table", [vocab, width]), source), { axis: 1, keep: true }); // [batch, 1, width]
+        const written = embedding(p.param("target-table", [vocab, width]), target); // [batch, time, width]
+        return dense(p.at("scores"), relu(dense(p.at("both"), add(written, p.tap("read", read)), width)), vocab);
       },
     });
     const file = workplace.write(
@@ -269,7 +269,7 @@ describe("models of one's own for other tasks", () => {
     );
     const run = await train(file, { ...settings, steps: 150, model: pairs(), tokenizer: "char", valid: file, out: join(folder, "pairs") });
     expect((await run.translate(["b", "d"])).map(({ target }) => target)).toEqual(["y", "w"]);
-    expect((await run.look("a", [])).targetTokens).toEqual(["<s>", "x"]);
+    expect((await run.look("a", ["read"])).targetTokens).toEqual(["<s>", "x"]);
     await run.release();
   });
 });
