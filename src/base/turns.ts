@@ -65,6 +65,15 @@ export class Turns {
   }
 }
 
+/** Something done with every item, as work that can be left between two of them. */
+export function* forEachItem<Item>(items: Iterable<Item>, body: (item: Item) => void): Generator<void, void> {
+  let done = 0;
+  for (const item of items) {
+    body(item);
+    if (++done % 256 === 0) yield;
+  }
+}
+
 /** The same work without a break. */
 export function atOnce<Result>(work: Generator<void, Result>): Result {
   for (;;) {

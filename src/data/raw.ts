@@ -2,13 +2,13 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import { Turns } from "../base/turns.ts";
+import { forEachItem, Turns } from "../base/turns.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
 import { contradictions, smallClasses } from "../text/classes.ts";
 import { answerOf, type Example, type ExampleTask, inputOf, type Labelling, type Task } from "../text/examples.ts";
 import { type Given, type GivenRows, RowReader } from "../text/given.ts";
-import { type SplitRule, splitExamples, withoutDuplicates } from "../text/split.ts";
+import { distinct, type SplitRule, splittingExamples } from "../text/split.ts";
 import type { DataSource, FileSource, MemorySource, Rows } from "./source.ts";
 import {
   bytesOf,
@@ -126,7 +126,9 @@ async function loadRows(
   if (withValid && rows.valid === undefined) throw rowsMissing(withValid);
   const other = withValid && rows.valid !== undefined ? await readRows(rows.valid, given.task, "valid", turns) : undefined;
   if (given.task !== "lm")
-    return divided(given.task, given.examples, { validFraction, split }, other?.task === given.task ? other.examples : undefined);
+    return turns.through(
+      dividing(given.task, given.examples, { validFraction, split }, other?.task === given.task ? other.examples : undefined),
+    );
   const { train, valid, sha256 } = divideTexts(given.texts, validFraction);
   const held = other?.task === "lm" ? divideTexts(other.texts, 0) : undefined;
   await learn({ task: "lm" }, allPieces(train));
@@ -169,7 +171,7 @@ async function loadRecipe(name: string, full: boolean, learn: Learn): Promise<Ra
       warnings: [],
     };
   }
-  return { ...data, sha256: hashExamples(data.train, data.valid), warnings: [] };
+  return { ...data, sha256: await new Turns().through(hashExamples(data.train, data.valid)), warnings: [] };
 }
 
 async function loadTexts({ files, valid, validFraction }: FileSource, learn: Learn): Promise<RawText> {
@@ -211,48 +213,48 @@ async function loadExamples({ files, valid, validFraction, columns, split }: Fil
   const read = await readExamples(files, { task, columns });
   const options = { task: read.task, columns, labelling: labellingOf(read.examples) };
   const held = valid === undefined ? undefined : (await readExamples([valid], options)).examples;
-  return divided(read.task, read.examples, { validFraction, split }, held);
+  return new Turns().through(dividing(read.task, read.examples, { validFraction, split }, held));
 }
 
 /** Examples, each once, in a part to train on and one to validate with: a share of them, or others that were given. */
-export function divided(
+export function* dividing(
   task: ExampleTask,
   found: readonly Example[],
   { validFraction, split = "hash" }: { readonly validFraction: number; readonly split?: SplitRule },
   held?: readonly Example[],
-): RawExamples {
+): Generator<void, RawExamples> {
   if (held === undefined) {
-    const { train, valid, duplicates } = splitExamples(found, validFraction, split);
-    return parts(task, train, valid, duplicates, split === "stratified" ? smallClasses({ train, valid }) : []);
+    const { train, valid, duplicates } = yield* splittingExamples(found, validFraction, split);
+    return yield* parts(task, train, valid, duplicates, split === "stratified" ? yield* smallClasses({ train, valid }) : []);
   }
-  const train = withoutDuplicates(found);
+  const train = yield* distinct(found);
   const inputs = new Set(train.map(inputOf));
   const seen = held.filter((example) => inputs.has(inputOf(example))).length;
   const both = seen > 0 ? [`${seen} of the ${held.length} validation examples have an input that is trained on too`] : [];
-  return parts(task, train, held, found.length - train.length, both);
+  return yield* parts(task, train, held, found.length - train.length, both);
 }
 
 /** Whether texts have one label or several; nothing for examples without labels. */
 export const labellingOf = ([first]: readonly Example[]): Labelling | undefined =>
   first === undefined ? undefined : "labels" in first ? "several" : "label" in first ? "one" : undefined;
 
-function parts(
+function* parts(
   task: ExampleTask,
   train: readonly Example[],
   valid: readonly Example[],
   duplicates: number,
   others: readonly string[] = [],
-): RawExamples {
+): Generator<void, RawExamples> {
   const twice = duplicates > 0 ? [`${duplicates} examples were there twice or more; each is used once`] : [];
-  const warnings = [...twice, ...contradictions([...train, ...valid]), ...others];
-  return { kind: "examples", task, train, valid, sha256: hashExamples(train, valid), warnings };
+  const warnings = [...twice, ...(yield* contradictions([...train, ...valid])), ...others];
+  return { kind: "examples", task, train, valid, sha256: yield* hashExamples(train, valid), warnings };
 }
 
 /** Of what the examples say, not of where they were read. */
-function hashExamples(...lists: readonly (readonly Example[])[]): string {
+function* hashExamples(...lists: readonly (readonly Example[])[]): Generator<void, string> {
   const hash = createHash("sha256");
   for (const list of lists) {
-    for (const example of list) hash.update(JSON.stringify([inputOf(example), answerOf(example)]));
+    yield* forEachItem(list, (example) => hash.update(JSON.stringify([inputOf(example), answerOf(example)])));
     hash.update("\n");
   }
   return hash.digest("hex");

@@ -7,11 +7,12 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { Turns } from "../base/turns.ts";
 import { tasks } from "../text/columns.ts";
-import { type Example, type ExampleOptions, type Examples, parsingExamples, together } from "../text/examples.ts";
+import { type Example, type ExampleOptions, ExampleReader, type Examples, together } from "../text/examples.ts";
 import { listed } from "../text/quote.ts";
-import type { TableFormat } from "../text/rows.ts";
+import { streamRows } from "../text/row-stream.ts";
+import { emptyFile, type TableFormat } from "../text/rows.ts";
 import { refuseTooMany } from "../text/table.ts";
-import { decodeUtf8, textChunks } from "../text/utf8.ts";
+import { textChunks } from "../text/utf8.ts";
 import { systemCode } from "./files.ts";
 
 /** Of a tokenizer from elsewhere, more would hold the thread for long. */
@@ -51,8 +52,15 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
 }
 
 async function readTable(file: string, options: ExampleOptions): Promise<Examples> {
-  const text = decodeUtf8(await readWhole(file), file);
-  return new Turns().through(parsingExamples(text, tableFormat(file, options), file, options));
+  const turns = new Turns();
+  let reader: ExampleReader | undefined;
+  for await (const row of streamRows(textChunks(boundedBytes(file), file), tableFormat(file, options), file)) {
+    reader ??= new ExampleReader(file, row.header, options);
+    reader.add(row);
+    if (turns.over) await turns.rest();
+  }
+  if (!reader) throw emptyFile(file);
+  return reader.examples;
 }
 
 function tableFormat(file: string, { task }: ExampleOptions): TableFormat {
@@ -65,15 +73,13 @@ function tableFormat(file: string, { task }: ExampleOptions): TableFormat {
   });
 }
 
-async function readWhole(file: string): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+async function* boundedBytes(file: string): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of readBytes(file)) {
-    chunks.push(chunk);
     bytes += chunk.length;
     refuseAbove(bytes, file); // a pipe, or a file that grows, is longer than it said
+    yield chunk;
   }
-  return Buffer.concat(chunks);
 }
 
 function refuseAbove(bytes: number, file: string): void {

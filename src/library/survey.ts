@@ -30,7 +30,8 @@ export interface SurveyOptions {
   readonly digestOf?: number;
 }
 
-export const rowsOf = (file: string, format: TableFormat): AsyncGenerator<StreamedRow> => streamRows(readTextChunks(file), format, file);
+export const rowsOf = (file: string, format: TableFormat): AsyncGenerator<StreamedRow> =>
+  streamRows(readTextChunks(file), format, file, { single: true });
 
 export async function surveyed(file: string, format: TableFormat, { names, output, digestOf }: SurveyOptions): Promise<Survey> {
   const columns = new Set<string>();

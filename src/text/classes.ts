@@ -1,3 +1,4 @@
+import { forEachItem } from "../base/turns.ts";
 import { answerOf, type Example, inputOf } from "./examples.ts";
 import { quoted } from "./quote.ts";
 
@@ -16,22 +17,29 @@ export function classesOf(example: Example): readonly string[] {
 }
 
 /** The different inputs of each class, the rarest class first and equals in code-point order. */
-export function inputsByClass(examples: readonly Example[]): [name: string, inputs: Set<string>][] {
+export function* inputsByClass(examples: readonly Example[]): Generator<void, [name: string, inputs: Set<string>][]> {
   const classes = new Map<string, Set<string>>();
-  for (const example of examples) {
+  yield* forEachItem(examples, (example) => {
     for (const name of classesOf(example)) {
       const inputs = classes.get(name);
       if (inputs) inputs.add(inputOf(example));
       else classes.set(name, new Set([inputOf(example)]));
     }
-  }
+  });
   return [...classes].sort(([a, some], [b, others]) => some.size - others.size || (a < b ? -1 : 1));
 }
 
 /** What is to be said of classes that are too small to be in both parts, or are not. */
-export function smallClasses({ train, valid }: { readonly train: readonly Example[]; readonly valid: readonly Example[] }): string[] {
+export function* smallClasses({
+  train,
+  valid,
+}: {
+  readonly train: readonly Example[];
+  readonly valid: readonly Example[];
+}): Generator<void, string[]> {
   if (valid.length === 0) return [];
-  const [all, held, used] = [inputsByClass([...train, ...valid]), new Map(inputsByClass(valid)), new Map(inputsByClass(train))];
+  const all = yield* inputsByClass([...train, ...valid]);
+  const [held, used] = [new Map(yield* inputsByClass(valid)), new Map(yield* inputsByClass(train))];
   const named = (list: typeof all) => {
     const shown = list.slice(0, 8).map(([name, { size }]) => `${name === "" ? "no label" : quoted(name)} (${size})`);
     return `${shown.join(", ")}${list.length > 8 ? ` and ${list.length - 8} more` : ""}`;
@@ -50,11 +58,13 @@ export function smallClasses({ train, valid }: { readonly train: readonly Exampl
 }
 
 /** What is to be said of equal texts that have different labels: how many there are, and where one of them is. */
-export function contradictions(examples: readonly Example[]): string[] {
+export function* contradictions(examples: readonly Example[]): Generator<void, string[]> {
   const first = new Map<string, Example>();
   const different = new Set<string>();
   let shown: readonly [Example, Example] | undefined;
+  let done = 0;
   for (const example of examples) {
+    if (++done % 256 === 0) yield;
     if (!isLabelled(example)) continue;
     const known = first.get(inputOf(example));
     if (!known) first.set(inputOf(example), example);

@@ -1,4 +1,3 @@
-import { atOnce } from "../base/turns.ts";
 import {
   type ColumnNames,
   type Columns,
@@ -78,25 +77,45 @@ const readers: Readonly<Record<Kind, (read: Read, file: string, line: number) =>
 };
 
 /** The examples of a table, checked: every one has its input and its answer. */
-export const parseExamples = (text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples =>
-  atOnce(parsingExamples(text, format, file, options));
-
-/** The same as work that can be left between two rows; only what is between commas is taken apart in one go. */
-export function* parsingExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Generator<void, Examples> {
+export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
   const { columns, headerLine, rows } = parseRows(text, format, file);
-  const names = columnNames(options.columns);
-  const header = { columns, file, line: headerLine };
-  const task = options.task ?? chooseTask(header, options.columns);
-  const kind: Kind = task === "classify" ? (options.labelling ?? chooseLabelling(columns, options.columns)) : task;
-  const wanted: readonly Role[] = kind === "several" ? ["text", "labels"] : tasks[task];
-  for (const role of wanted) if (!columns.includes(names[role])) throw missingColumn(role, names[role], header);
-  const examples: Example[] = [];
-  for (const row of rows) {
-    examples.push(readers[kind](reader(row, names, file), file, row.line));
-    refuseTooMany(examples.length, file);
-    if (examples.length % 256 === 0) yield;
+  const reader = new ExampleReader(file, { columns, line: headerLine }, options);
+  for (const row of rows) reader.add(row);
+  return reader.examples;
+}
+
+/** Where the columns of a table are named. */
+interface Header {
+  readonly columns: readonly string[];
+  readonly line: number;
+}
+
+/** Rows of a table as examples, one after the other. The header tells the task, if none is given. */
+export class ExampleReader {
+  readonly #file: string;
+  readonly #names: ColumnNames;
+  readonly #task: ExampleTask;
+  readonly #kind: Kind;
+  readonly #examples: Example[] = [];
+
+  constructor(file: string, { columns, line }: Header, options: ExampleOptions = {}) {
+    const header = { columns, file, line };
+    this.#file = file;
+    this.#names = columnNames(options.columns);
+    this.#task = options.task ?? chooseTask(header, options.columns);
+    this.#kind = this.#task === "classify" ? (options.labelling ?? chooseLabelling(columns, options.columns)) : this.#task;
+    const wanted: readonly Role[] = this.#kind === "several" ? ["text", "labels"] : tasks[this.#task];
+    for (const role of wanted) if (!columns.includes(this.#names[role])) throw missingColumn(role, this.#names[role], header);
   }
-  return together(task, examples);
+
+  add(row: Row): void {
+    this.#examples.push(readers[this.#kind](reader(row, this.#names, this.#file), this.#file, row.line));
+    refuseTooMany(this.#examples.length, this.#file);
+  }
+
+  get examples(): Examples {
+    return together(this.#task, this.#examples);
+  }
 }
 
 /** The type cannot see that a task and the examples made for it belong together. */

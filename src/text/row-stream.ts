@@ -32,9 +32,14 @@ interface Reader {
   read(stretch: Stretch): Iterable<Row>;
 }
 
-/** Texts come in any pieces. A table of one column is one too. */
-export async function* streamRows(chunks: AsyncIterable<string>, format: TableFormat, file: string): AsyncGenerator<StreamedRow> {
-  const reader = readers[format](file);
+/** Texts come in any pieces. A table of one column is one too, where that is said. */
+export async function* streamRows(
+  chunks: AsyncIterable<string>,
+  format: TableFormat,
+  file: string,
+  options: HeaderOptions = {},
+): AsyncGenerator<StreamedRow> {
+  const reader = readers[format](file, options);
   let [any, blank] = [false, true];
   for await (const stretch of stretches(chunks, format === "csv", file)) {
     refuseNul(stretch.text, file, stretch.first);
@@ -49,11 +54,9 @@ export async function* streamRows(chunks: AsyncIterable<string>, format: TableFo
   throw reader.header ? headerAlone(reader.header.columns, file) : noHeader(file);
 }
 
-const single: HeaderOptions = { single: true };
-
-const readers: Readonly<Record<TableFormat, (file: string) => Reader>> = {
-  csv(file) {
-    const records = csvRecords(file, single);
+const readers: Readonly<Record<TableFormat, (file: string, options: HeaderOptions) => Reader>> = {
+  csv(file, options) {
+    const records = csvRecords(file, options);
     return {
       *read({ text, first }) {
         for (const { line, values } of records(text, first)) {
@@ -63,13 +66,13 @@ const readers: Readonly<Record<TableFormat, (file: string) => Reader>> = {
       },
     };
   },
-  tsv: (file) => ({
+  tsv: (file, options) => ({
     *read({ text, first }) {
       let from = first;
       if (!this.header) {
         const found = lines(text, first).next().value;
         if (!found) return;
-        this.header = checked({ columns: columnsIn(found.content, file, found.line, single), line: found.line }, file);
+        this.header = checked({ columns: columnsIn(found.content, file, found.line, options), line: found.line }, file);
         from = found.line + 1;
       }
       yield* tsvRows(text, this.header.columns, file, from, first);

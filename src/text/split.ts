@@ -1,16 +1,25 @@
 import { type Chance, chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
+import { atOnce, forEachItem } from "../base/turns.ts";
 import { fewest, inputsByClass, isLabelled } from "./classes.ts";
 import { answerOf, type Example, inputOf } from "./examples.ts";
 
+// Each of these takes long for many examples, so each is work that can be left between two of them.
+
 /** Each example once, the first of those that are equal in input and answer. */
-export function withoutDuplicates<E extends Example>(examples: readonly E[]): E[] {
+export const withoutDuplicates = <E extends Example>(examples: readonly E[]): E[] => atOnce(distinct(examples));
+
+export function* distinct<E extends Example>(examples: readonly E[]): Generator<void, E[]> {
   const seen = new Set<string>();
-  return examples.filter((example) => {
+  const kept: E[] = [];
+  yield* forEachItem(examples, (example) => {
     const key = JSON.stringify([inputOf(example), answerOf(example)]);
-    return !seen.has(key) && seen.add(key);
+    if (seen.has(key)) return;
+    seen.add(key);
+    kept.push(example);
   });
+  return kept;
 }
 
 export interface Split<E> {
@@ -28,38 +37,46 @@ export const splitRules = ["hash", "stratified"] as const;
 export type SplitRule = (typeof splitRules)[number];
 
 /** Duplicates removed and a part held out, by either rule; whatever the examples come from, they are split here. */
-export function splitExamples<E extends Example>(examples: readonly E[], fraction: number, rule: SplitRule): Split<E> {
-  return rule === "stratified" && examples.some(isLabelled) ? splitByClass(examples, fraction) : splitByHash(examples, fraction);
+export function splittingExamples<E extends Example>(examples: readonly E[], fraction: number, rule: SplitRule): Generator<void, Split<E>> {
+  return rule === "stratified" && examples.some(isLabelled) ? splittingByClass(examples, fraction) : splittingByHash(examples, fraction);
 }
 
 /**
  * A part to train on and a part to validate with. Where an example goes depends on its input alone, so equal inputs stay
  * together and the order of the examples changes nothing. Neither part is empty if there are two inputs and a share is asked for.
  */
-export function splitByHash<E extends Example>(examples: readonly E[], fraction: number): Split<E> {
-  return splitWith(examples, fraction, (kept) => heldOut(new Set(kept.map(inputOf)), fraction));
-}
+export const splitByHash = <E extends Example>(examples: readonly E[], fraction: number): Split<E> =>
+  atOnce(splittingByHash(examples, fraction));
+
+const splittingByHash = <E extends Example>(examples: readonly E[], fraction: number) =>
+  splitting(examples, fraction, (kept) => heldOut(new Set(kept.map(inputOf)), fraction));
 
 /**
  * The same share of every class: of its inputs, those with the lowest hashes. Neither the order of the examples nor other classes matter, and
  * one more example moves at most one other. Every class of at least `fewest` inputs is in both parts (unless texts with several labels leave no
  * way); smaller ones follow the same rounding, and keep one input to train on. Equal inputs stay together.
  */
-export function splitByClass<E extends Example>(examples: readonly E[], fraction: number): Split<E> {
-  return splitWith(examples, fraction, (kept) => heldOutByClass(kept, fraction));
-}
+export const splitByClass = <E extends Example>(examples: readonly E[], fraction: number): Split<E> =>
+  atOnce(splittingByClass(examples, fraction));
 
-function splitWith<E extends Example>(examples: readonly E[], fraction: number, choose: (kept: readonly E[]) => Set<string>): Split<E> {
+const splittingByClass = <E extends Example>(examples: readonly E[], fraction: number) =>
+  splitting(examples, fraction, (kept) => heldOutByClass(kept, fraction));
+
+function* splitting<E extends Example>(
+  examples: readonly E[],
+  fraction: number,
+  choose: (kept: readonly E[]) => Generator<void, Set<string>>,
+): Generator<void, Split<E>> {
   if (!(fraction >= 0 && fraction < 1)) {
     throw new ConfigError(
       sentence`the share of the examples to validate with is from 0 to below 1, not ${fraction}; change ${setting("validFraction")}`,
       { code: "config.range", path: "validFraction" },
     );
   }
-  const kept = withoutDuplicates(examples);
-  const inside = choose(kept);
-  const valid = kept.filter((example) => inside.has(inputOf(example)));
-  const train = kept.filter((example) => !inside.has(inputOf(example)));
+  const kept = yield* distinct(examples);
+  const inside = yield* choose(kept);
+  const [train, valid]: [E[], E[]] = [[], []];
+  yield* forEachItem(kept, (example) => (inside.has(inputOf(example)) ? valid : train).push(example));
   return { train, valid, duplicates: examples.length - kept.length };
 }
 
@@ -69,16 +86,18 @@ interface Hashed {
 }
 
 /** The inputs to validate with. */
-function heldOut(inputs: ReadonlySet<string>, fraction: number): Set<string> {
+function* heldOut(inputs: ReadonlySet<string>, fraction: number): Generator<void, Set<string>> {
   const source = chance(0).fork("split");
   const inside = new Set<string>();
   let lowest: Hashed | undefined;
   let highest: Hashed | undefined;
+  let done = 0;
   for (const input of inputs) {
     const hashed = { input, hash: hashOf(source, input) };
     if (hashed.hash < fraction) inside.add(input);
     if (lowest === undefined || before(hashed, lowest)) lowest = hashed;
     if (highest === undefined || before(highest, hashed)) highest = hashed;
+    if (++done % 256 === 0) yield;
   }
   if (inside.size === 0 && inputs.size > 1 && fraction > 0 && lowest) inside.add(lowest.input);
   if (inside.size === inputs.size && highest) inside.delete(highest.input);
@@ -94,15 +113,19 @@ const before = (a: Hashed, b: Hashed): boolean => a.hash < b.hash || (a.hash ===
  * The rarest class chooses first, since it has the least to choose from (Sechidis et al. 2011); an input of several classes is chosen once. A
  * class below `fewest` would leave others nothing to choose from, so it chooses last.
  */
-function heldOutByClass(examples: readonly Example[], fraction: number): Set<string> {
+function* heldOutByClass(examples: readonly Example[], fraction: number): Generator<void, Set<string>> {
   const inside = new Set<string>();
   if (fraction === 0) return inside;
   const source = chance(0).fork("split");
   const hashes = new Map<string, number>();
-  for (const example of examples) if (!hashes.has(inputOf(example))) hashes.set(inputOf(example), hashOf(source, inputOf(example)));
-  const classes = inputsByClass(examples).map(([, inputs]) =>
-    [...inputs].map((input) => ({ input, hash: hashes.get(input) ?? 0 })).sort((a, b) => (before(a, b) ? -1 : 1)),
-  );
+  yield* forEachItem(examples, (example) => {
+    if (!hashes.has(inputOf(example))) hashes.set(inputOf(example), hashOf(source, inputOf(example)));
+  });
+  const classes: Hashed[][] = [];
+  for (const [, inputs] of yield* inputsByClass(examples)) {
+    classes.push([...inputs].map((input) => ({ input, hash: hashes.get(input) ?? 0 })).sort((a, b) => (before(a, b) ? -1 : 1)));
+    yield;
+  }
   const [small, large] = [classes.filter(({ length }) => length < fewest), classes.filter(({ length }) => length >= fewest)];
   const decided = new Set<string>();
   for (const inputs of [...large, ...small]) {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { divided } from "../../src/data/raw.ts";
+import { atOnce } from "../../src/base/turns.ts";
+import { dividing } from "../../src/data/raw.ts";
 import { type ClassWeights, classWeightsOf } from "../../src/runs/class-weights.ts";
+
+const divided = (...given: Parameters<typeof dividing>) => atOnce(dividing(...given));
 
 const of = (counts: Readonly<Record<string, number>>) =>
   divided(

@@ -25,7 +25,7 @@ async function streamed(text: string, format: TableFormat, cuts: readonly number
   }
   const rows: Found["rows"] = [];
   try {
-    for await (const { line, fields } of streamRows(pieces(), format, "data")) rows.push([line, [...fields]]);
+    for await (const { line, fields } of streamRows(pieces(), format, "data", { single: true })) rows.push([line, [...fields]]);
     return { rows };
   } catch (error) {
     if (!(error instanceof QkvError)) throw error;

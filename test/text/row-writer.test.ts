@@ -19,7 +19,7 @@ async function again(format: TableFormat, values: readonly unknown[], cells: rea
   async function* text() {
     yield writer.header + writer.row(row(values), cells);
   }
-  for await (const { fields } of streamRows(text(), format, "again")) return [...fields.values()];
+  for await (const { fields } of streamRows(text(), format, "again", { single: true })) return [...fields.values()];
   return [];
 }
 

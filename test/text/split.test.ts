@@ -2,9 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import { ConfigError } from "../../src/base/errors.ts";
-import { contradictions, fewest, smallClasses } from "../../src/text/classes.ts";
-import type { Classified, SeveralLabelled } from "../../src/text/examples.ts";
-import { splitByClass, splitByHash, splitExamples, withoutDuplicates } from "../../src/text/split.ts";
+import { atOnce } from "../../src/base/turns.ts";
+import { contradictions as contradicting, fewest, smallClasses as namingSmall } from "../../src/text/classes.ts";
+import type { Classified, Example, SeveralLabelled } from "../../src/text/examples.ts";
+import { type SplitRule, splitByClass, splitByHash, splittingExamples, withoutDuplicates } from "../../src/text/split.ts";
+
+const contradictions = (examples: readonly Example[]) => atOnce(contradicting(examples));
+const smallClasses = (parts: Parameters<typeof namingSmall>[0]) => atOnce(namingSmall(parts));
+const splitExamples = <E extends Example>(examples: readonly E[], fraction: number, rule: SplitRule) =>
+  atOnce(splittingExamples(examples, fraction, rule));
 
 const classified = fc.record({ text: fc.string({ maxLength: 2 }), label: fc.constantFrom("a", "b") });
 const many = fc.array(classified, { maxLength: 30 });
