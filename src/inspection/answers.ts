@@ -65,8 +65,8 @@ export const isLabeller = (model: ModelConfig): boolean => taskOf(model) === "cl
 
 /** The likeliest answers of a row of log-probabilities. */
 export function likeliest(run: TrainedModel, row: Float32Array, count: number): Candidate[] {
-  const { model, labels, tokenizer } = run;
-  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => tokenizer.piece(id);
+  const { model, labels } = run;
+  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => run.tokenizer.piece(id);
   return highestPlaces(row, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
 }
 

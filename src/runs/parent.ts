@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { call, either, Sentence, sentence, setting, type Value } from "../base/sentence.ts";
+import { atOnce } from "../base/turns.ts";
 import { readPieces } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
@@ -26,7 +27,7 @@ export function parentWeights(parent: OpenRun): { readonly weights: ParameterBuf
   const file = paths(parent.folder).model;
   const found = runWeights(parent);
   const hash = createHash("sha256");
-  readPieces(file, (piece) => hash.update(piece));
+  atOnce(readPieces(file, (piece) => hash.update(piece)));
   const step = Number(readSafetensorsHeader(file)?.metadata.get("step") ?? 0);
   const { labels } = parent.config;
   const origin = { run: resolve(parent.folder), sha256: hash.digest("hex"), step, ...(labels && { labels: labels.length }) };
