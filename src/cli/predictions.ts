@@ -2,14 +2,16 @@ import type { Command, Option } from "commander";
 import type { PredictOptions, Texts } from "../evaluation/predict.ts";
 import type { AnswerOptions } from "../library/answering.ts";
 import { open, type Trained } from "../library/trained.ts";
+import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
 import { answerFile, asksForFile, type FileFlags, fileFlags } from "./files.ts";
 import { addFlags } from "./flags.ts";
 import { aroundEmpty, type GivenTexts, givenTexts } from "./texts.ts";
-import { wholeNumber } from "./values.ts";
+import { engineFlags } from "./writing-flags.ts";
 
 interface Options extends FileFlags, AnswerOptions {
   readonly threads?: number;
+  readonly weights?: Precision;
 }
 
 type Predict<Answer> = (run: Trained, texts: Texts, options: PredictOptions) => AsyncGenerator<Answer>;
@@ -27,11 +29,9 @@ export function predictionCommand<Answer extends object, Empty extends object>(
   name: "classify" | "tag",
   { predict, empty, shown, flags = [] }: Prediction<Answer, Empty>,
 ): Command {
-  return addFlags(bareCommand(name), fileFlags, flags)
-    .option("--threads <n>", "threads of the engine", wholeNumber)
-    .option("--json", "print one line of JSON and nothing else")
-    .action(async (folder: string, given: string[], { threads, ...options }: Options, command: Command) => {
-      const run = open(folder, { threads });
+  return addFlags(bareCommand(name), fileFlags, flags, engineFlags).action(
+    async (folder: string, given: string[], { threads, weights, ...options }: Options, command: Command) => {
+      const run = open(folder, { threads, precision: weights });
       run.require(name);
       const { probabilities } = options;
       if (asksForFile(given, options, command)) return answerFile(run, name, options, { probabilities });
@@ -39,7 +39,8 @@ export function predictionCommand<Answer extends object, Empty extends object>(
       const answers = answersTo(from, run, (texts, asked) => predict(run, texts, asked), empty);
       if (options.json) await printJson(answers.all);
       else await printEach(answers.all, (answer) => (answers.isEmpty(answer) ? "" : shown(answer, run)));
-    });
+    },
+  );
 }
 
 /** One answer for each text; for a line with nothing in it, an empty one. */

@@ -1,7 +1,7 @@
 import { NonFiniteError } from "../base/errors.ts";
 import { type LabelledIds, type Layout, type SeveralIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
 import { highest } from "../generation/sampling.ts";
-import { modelLoss } from "../models/any.ts";
+import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -22,7 +22,7 @@ export async function* labelScores<E extends LabelledIds | SeveralIds | TaggedId
   const scoring = await trained.hold("scores", () =>
     compile(modelLoss(trained.model, { training: false }), {
       outputs: ["scores"],
-      symbols: "open",
+      symbols: takesAnyLength(trained.model) ? "open" : "bound",
       ...baked(trained.weights, trained.device),
     }),
   );

@@ -244,7 +244,7 @@ async function madeOf(run: Trained, options: object, { added, survey, size }: Ma
   if (!existsSync(weights)) throw noWeights(folder);
   const plain = (_: string, value: unknown) => (value instanceof Map ? [...value] : value);
   return {
-    model: sha256(JSON.stringify([model, await hashFiles([weights]), run.device.precision ?? "f32"])),
+    model: sha256(JSON.stringify([model, await hashFiles([weights]), run.device.precision ?? "f32", run.temperature])),
     column: survey.column,
     columns: JSON.stringify(survey.columns),
     options: JSON.stringify(options, plain),

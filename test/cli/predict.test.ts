@@ -55,6 +55,17 @@ describe("qkv classify", () => {
     expect(stderr).toBe("");
   });
 
+  it("rounds its weights if it is asked to: other numbers, nearly the same answer", async () => {
+    const asked = async (...flags: string[]) =>
+      onlyLine((await place.done("classify", "moods", ...texts, "--json", ...flags)).stdout).results;
+    const [whole, rounded] = [await asked(), await asked("--weights", "q8")];
+    for (const [i, { label, probabilities }] of rounded.entries()) {
+      expect(label).toBe(whole[i].label);
+      expect(probabilities[label]).not.toBe(whole[i].probabilities[label]);
+      expect(probabilities[label]).toBeCloseTo(whole[i].probabilities[label], 1);
+    }
+  });
+
   it("prints label, probability and text in columns", async () => {
     const { stdout } = await place.done("classify", "moods", ...texts);
     expect(stdout).toMatch(

@@ -2,14 +2,14 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Chance, chance } from "../../src/base/chance.ts";
 
 // kill -9 at random moments, many of them inside a save, then --resume, again and again: in the end everything is as if nothing had
 // happened. 20 kills here; `npm run kills` does 200.
 
 const kills = Number(process.env.QKV_KILLS ?? 20);
-const kinds = kills > 20 ? 4 : 2;
+const kinds = kills > 20 ? 5 : 2;
 const each = Math.ceil(kills / kinds);
 const steps = 5 * each; // a round between two kills takes one step at least, and rarely more than four
 const command = join(import.meta.dirname, "../../dist/cli/main.js");
@@ -34,10 +34,12 @@ const data = {
 };
 const small = ["--layers", "1", "--width", "16", "--batch", "4", "--dropout", "0.1", "--seed", "3", "--threads", "2"];
 const often = ["--steps", `${steps}`, "--save-every", "1", "--eval-every", "3", "--keep", "2", "--quiet"];
+const parent = join(folder, "parent");
 const runs: Record<string, readonly string[]> = {
   "a decoder": [data.lm, "--context", "16", "--heads", "2", "--accumulate", "2", ...small, ...often],
   "an encoder–decoder": [data.translate, "--heads", "2", "--tokenizer", "char", ...small, ...often],
   "a classifier": [data.classify, "--heads", "2", "--optimizer", "sgd", "--tokenizer", "char", ...small, ...often],
+  "one that goes on from another": [data.classify, "--from", parent, "--freeze", "encoder/tokens", ...small, ...often],
   "an RNN": [data.lm, "--model", "rnn", "--context", "8", "--optimizer", "adam", ...small, ...often],
 };
 const chosen = Object.entries(runs).slice(0, kinds);
@@ -110,6 +112,11 @@ const logOf = (run: string): unknown[] =>
     .map((line) => Object.fromEntries(Object.entries(JSON.parse(line)).filter(([name]) => !timing.has(name))));
 
 describe("a run that is killed again and again", () => {
+  beforeAll(async () => {
+    const first = [data.classify, "--heads", "2", "--tokenizer", "char", ...small, "--steps", "3", "--quiet", "--out", parent];
+    expect(await ended(start(first))).toBe(0);
+  });
+
   it.each(chosen)(
     "ends as one that was not: %s",
     async (name, args) => {
