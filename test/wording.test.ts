@@ -8,7 +8,7 @@ import { commandNames } from "../src/cli/commands.ts";
 const root = join(import.meta.dirname, "../src");
 const files = (readdirSync(root, { recursive: true }) as string[]).filter((file) => file.endsWith(".ts") && !file.startsWith("cli/"));
 /** Custom properties of a style sheet look like flags. */
-const styles = /^pictures\/page-style\.ts$/;
+const styles = /^pictures\/page\.bundle\.ts$/;
 
 const withoutComments = (code: string): string => code.replace(/\/\*[\s\S]*?\*\//g, "").replace(/(^|\s)\/\/.*/gm, "");
 

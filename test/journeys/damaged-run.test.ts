@@ -10,6 +10,7 @@ let copies = 0;
 
 beforeAll(async () => {
   place.write("a.txt", rhyme);
+  place.write("other.txt", `${rhyme}one`); // nobody has trained on it
   place.write("a.tsv", moods);
   await place.done("train", "a.txt", ...tiny, "--out", "run");
   await place.done("train", "a.tsv", ...tiny, "--out", "moods");
@@ -95,7 +96,7 @@ describe.each(["info", "eval"])("qkv %s", (command) => {
   ])("refuses %s", async (_, make, sentence) => {
     const run = make();
     const args =
-      command === "eval" ? [run, /"task":\s*"lm"/.test(readFileSync(place.path(run, "config.json"), "utf8")) ? "a.txt" : "a.tsv"] : [run];
+      command === "eval" ? [run, /"task":\s*"lm"/.test(readFileSync(place.path(run, "config.json"), "utf8")) ? "other.txt" : "a.tsv"] : [run];
     const result = await patiently(command, ...args);
     expect(result.stderr.startsWith(sentence.replace("%", run)), result.stderr.slice(0, 400)).toBe(true);
     expectRefusal(result, 1, /./);
@@ -124,7 +125,7 @@ it("repairs missing weights from the checkpoint when the run goes on", async () 
   const weights = readFileSync(place.path("last/model.safetensors"));
   rmSync(place.path("last/model.safetensors"));
   expectRefusal(
-    await place.qkv("eval", "last", "a.txt"),
+    await place.qkv("eval", "last", "other.txt"),
     1,
     "RunError: last has no model.safetensors; if its training has not come to a first save, go on with: qkv train --resume last\n",
   );
