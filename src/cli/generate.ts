@@ -88,8 +88,10 @@ async function writeLines(run: Trained, first: string, others: AsyncIterable<str
   }
   const results: string[] = [];
   let any = false;
+  let before = 0; // lines that were written for
   for await (const lines of chunks(all(), linesAtOnce)) {
-    const samples = await samplesFor(run, lines, options);
+    const samples = await samplesFor(run, lines, before, options);
+    before += lines.length;
     for (const [i, line] of lines.entries()) {
       if (options.json) results.push(JSON.stringify(answer(line, samples[i], options)));
       else {
@@ -107,7 +109,12 @@ async function writeLines(run: Trained, first: string, others: AsyncIterable<str
 }
 
 /** Samples of every line; none of a line with nothing in it, where nothing can come of that. */
-async function samplesFor(run: Trained, lines: readonly string[], options: Options): Promise<readonly (readonly Sample[])[]> {
+async function samplesFor(
+  run: Trained,
+  lines: readonly string[],
+  before: number,
+  options: Options,
+): Promise<readonly (readonly Sample[])[]> {
   const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   const source = readsSource(run.model);
@@ -118,7 +125,7 @@ async function samplesFor(run: Trained, lines: readonly string[], options: Optio
   const found =
     beams > 1
       ? await writeBest(run, begun, { beams, lengthPenalty, tokens, samples, stop, strict, warn })
-      : await writeSamples(run, begun, { ...asked, warn });
+      : await writeSamples(run, begun, { ...asked, draws: places.map((i) => before + i), warn });
   const all: (readonly Sample[])[] = lines.map(() => []);
   for (const [n, i] of places.entries()) all[i] = found[n];
   return all;

@@ -82,10 +82,14 @@ async function trainedExamples({ config: { task, data } }: DataOwner, examples: 
 }
 
 /** Rows in memory, all of them to evaluate on. */
-export async function givenRows(owner: DataOwner, data: GivenRows, cache: string, signal?: AbortSignal): Promise<HeldOut> {
-  const { task } = owner.config;
-  const given = await readRows(data, task, "data", new Turns(signal));
-  if (given.task !== "lm") return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };
+export async function givenRows(owner: DataOwner, data: GivenRows, cache: string, warn: Warn, signal?: AbortSignal): Promise<HeldOut> {
+  const { task, model } = owner.config;
+  const labelling = model.model === "encoder" && task === "classify" ? model.labelling : undefined;
+  const given = await readRows(data, task, "data", new Turns(signal), labelling);
+  if (given.task !== "lm") {
+    for (const sentence of await trainedExamples(owner, given.examples)) warn(sentence);
+    return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };
+  }
   const { train, sha256 } = divideTexts(given.texts, 0);
   return textData(owner, [train], sha256, cache);
 }

@@ -124,7 +124,8 @@ async function loadRows(
   const turns = new Turns(signal);
   const given = await readRows(rows.data, task, "data", turns);
   if (withValid && rows.valid === undefined) throw rowsMissing(withValid);
-  const other = withValid && rows.valid !== undefined ? await readRows(rows.valid, given.task, "valid", turns) : undefined;
+  const labelling = given.task === "lm" ? undefined : labellingOf(given.examples);
+  const other = withValid && rows.valid !== undefined ? await readRows(rows.valid, given.task, "valid", turns, labelling) : undefined;
   if (given.task !== "lm")
     return turns.through(
       dividing(given.task, given.examples, { validFraction, split }, other?.task === given.task ? other.examples : undefined),
@@ -143,8 +144,8 @@ const rowsMissing = (withValid: boolean): RunError =>
   );
 
 /** Rows in memory, checked one by one; `name` is what errors call them. */
-export async function readRows(rows: GivenRows, task: Task | undefined, name: string, turns: Turns): Promise<Given> {
-  const reader = new RowReader(task, name);
+export async function readRows(rows: GivenRows, task: Task | undefined, name: string, turns: Turns, labelling?: Labelling): Promise<Given> {
+  const reader = new RowReader(task, name, labelling);
   for await (const row of rows) {
     reader.add(row);
     if (turns.over) await turns.rest();

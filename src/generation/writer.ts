@@ -21,6 +21,8 @@ export interface WriteOptions extends SamplingInput, PromptOptions {
   readonly samples?: number;
   /** Everything random follows from it: the same seed writes the same text, whatever else is written at the same time. */
   readonly seed?: number;
+  /** A number for each prompt, which is mixed into the seed: equal prompts with different numbers are different texts. 0 if left out. */
+  readonly draws?: readonly number[];
   /** Strings at which to stop; they are not part of the text. */
   readonly stop?: readonly string[];
   /** Aborted, it leaves off before the next token, and throws the signal's reason. */
@@ -176,7 +178,7 @@ function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop:
 }
 
 function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
-  const { tokens = usualTokens, seed = 1, stop = [], samples: _, strict: __, warn: ___, signal: ____, ...rest } = options; // the rest is for sampling
+  const { tokens = usualTokens, seed = 1, draws, stop = [], samples: _, strict: __, warn: ___, signal: ____, ...rest } = options; // the rest is for sampling
   const never = [...unwritten(tokenizer)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
   const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
   const wrong = [...settings.bias.keys()].find((id) => id >= model.vocab);
@@ -185,7 +187,9 @@ function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Wr
       code: "config.range",
       at: "sampling.bias",
     });
-  const own = chance(seed).fork("sampling").fork(place.sample);
+  const all = chance(seed).fork("sampling").fork(place.sample);
+  const draw = draws?.[place.prompt] ?? 0;
+  const own = draw === 0 ? all : all.fork("draw").fork(draw);
   const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end };
   return { request, place, stream: new TextStream(tokenizer, prompt.source ? [] : prompt.ids, stop), tokens: [], logProbability: 0 };
 }

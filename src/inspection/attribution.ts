@@ -5,7 +5,7 @@ import { grad } from "../gradients/grad.ts";
 import { type TensorFunction, tensorFunction } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { architectureOf, type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
-import { div, sub } from "../ops/arithmetic.ts";
+import { div, mul, sub } from "../ops/arithmetic.ts";
 import { cast, equal, greaterOrEqual, where } from "../ops/compare.ts";
 import { iota } from "../ops/fill.ts";
 import { lowest } from "../ops/mask.ts";
@@ -52,16 +52,21 @@ export interface Attribution {
 export async function attributionOf(run: TrainedModel, text: string, options: AttributionOptions = {}): Promise<Attribution> {
   const model = architectureOf(run.model, "attribution");
   const { label, position, ...rest } = options;
-  if (model.model === "encoder" && model.labels < 2) throw new ConfigError("there is one label only, so nothing speaks for or against it");
+  const several = model.model === "encoder" && model.labelling === "several";
+  if (model.model === "encoder" && model.labels < 2 && !several)
+    throw new ConfigError("there is one label only, so nothing speaks for or against it");
   const keep = model.model === "encoder" || readsSource(model) ? "first" : "last";
   const reading = await readingOf(run, text, { keep, ...rest });
   const rows = rowsOf((await answersOf(run, reading)).logProbabilities);
   const at = chosenPosition(model, rows.length, position);
   const answer = label === undefined ? usualAnswer(model, reading, rows, at) : placeOfLabel(run, label);
   const places = inputPlaces(model, reading, at);
-  const feeds = { ...reading.feeds, targets: onlyAt(reading.feeds.targets, at, answer) };
-  const { loss, ...results } = await differentiated(run, feeds, places);
-  const probability = Math.exp(-Number(loss.data[0]));
+  const feeds = {
+    ...reading.feeds,
+    targets: several ? onlyThere(reading.feeds.targets, answer) : onlyAt(reading.feeds.targets, at, answer),
+  };
+  const results = await differentiated(run, feeds, places);
+  const probability = Math.exp(rows[at][answer]);
   const parts: AttributedTokens[] = [];
   for (const { of, tap, tokens } of places) {
     const embedded = results[tap];
@@ -108,6 +113,13 @@ function onlyAt({ shape, data }: HostArray, at: number, answer: number): HostArr
   return array("int32", targets, shape);
 }
 
+/** The same where each label is there or not: this one is, and no other counts. */
+function onlyThere({ shape, data }: HostArray, answer: number): HostArray {
+  const targets = new Int32Array(data.length).fill(-1);
+  targets[answer] = 1;
+  return array("int32", targets, shape);
+}
+
 interface InputPlace {
   readonly of: "text" | "target";
   readonly tap: string;
@@ -125,28 +137,30 @@ function inputPlaces(model: ModelConfig, { tokens, target }: Reading, at: number
 
 const gradientName = (tap: string): string => `${tap} gradient`;
 
-/** The loss, the embedded tokens, and the gradient of the log-odds by them. */
+/** The embedded tokens, and the gradient of the log-odds by them. */
 function differentiated(run: TrainedModel, feeds: Arrays, places: readonly InputPlace[]): Promise<Readonly<Record<string, HostArray>>> {
-  const { model, device, weights } = run;
+  const { model, device, weights, temperature } = run;
+  const several = model.model === "encoder" && model.labelling === "several";
+  const oddsOf = (scores: Tensor, targets: Tensor) => (several ? separateOdds : logOdds)(mul(scores, 1 / temperature), targets);
   const names = places.map(({ tap }) => tap);
   const symbols = takesAnyLength(model) ? "open" : "bound";
   return run.use(
     `attribution ${names.join()}`,
-    () => compile(withGradients(modelLoss(model, { training: false }), names), { device, symbols, taps: names }),
+    () => compile(withGradients(modelLoss(model, { training: false }), names, oddsOf), { device, symbols, taps: names }),
     (compiled) => compiled.run(feeds, { weights: weights.buffer }),
   );
 }
 
-/** A model's loss, and the gradients of its answers' log-odds by some taps. */
-const withGradients = (fn: TensorFunction, taps: readonly string[]): TensorFunction =>
+/** The gradients of a model's answers' log-odds by some taps. */
+const withGradients = (fn: TensorFunction, taps: readonly string[], oddsOf: (scores: Tensor, targets: Tensor) => Tensor): TensorFunction =>
   tensorFunction(fn.inputs, (p, inputs) => {
-    const { loss, scores } = fn.build(p, inputs);
+    const { scores } = fn.build(p, inputs);
     const gradients = grad(
-      logOdds(scores, inputs.targets),
+      oddsOf(scores, inputs.targets),
       taps.map((tap) => p.tapped(tap)),
       { unused: "zero" },
     );
-    return { loss, ...Object.fromEntries(taps.map((tap, i) => [gradientName(tap), gradients[i]])) };
+    return Object.fromEntries(taps.map((tap, i) => [gradientName(tap), gradients[i]]));
   });
 
 /**
@@ -162,6 +176,9 @@ export function logOdds(scores: Tensor, targets: Tensor): Tensor {
   const rest = div(sum(where(own, 0, sub(scores, logSoftmax(others))), { axis: -1 }), labels.known - 1);
   return sum(where(greaterOrEqual(targets, 0), sub(answer, rest), 0));
 }
+
+/** Of labels that are there or not: log σ(s)/(1 − σ(s)) = s, over those that are there. */
+const separateOdds = (scores: Tensor, targets: Tensor): Tensor => sum(where(equal(targets, 1), scores, 0));
 
 /** Σ_d a_d b_d for each position of [1, time, width]. */
 function products(a: HostArray, b: HostArray): number[] {
@@ -202,7 +219,7 @@ async function probabilitiesWithout(
       () => compile(modelLoss(model, { training: false }), { device, symbols, outputs: ["scores"], patches: [tap] }),
       (compiled) => compiled.run(patched, { weights: weights.buffer }),
     );
-    found.push(...answered(scores, rows, at, answer));
+    found.push(...answered(run, scores, rows, at, answer));
   }
   return found;
 }
@@ -216,12 +233,13 @@ const repeated = ({ shape: [, ...shape], data }: HostArray, rows: number): HostA
   );
 
 /** The probability of one answer in each row of scores [batch, …, label]. */
-function answered({ shape, data }: HostArray, rows: number, at: number, answer: number): number[] {
+function answered({ model, temperature }: TrainedModel, { shape, data }: HostArray, rows: number, at: number, answer: number): number[] {
   const labels = shape[shape.length - 1];
   const positions = shape.length === 3 ? shape[1] : 1;
   return Array.from({ length: rows }, (_, i) => {
     const start = (i * positions + (shape.length === 3 ? at : 0)) * labels;
-    const scores = Array.from({ length: labels }, (_, j) => Number(data[start + j]));
+    const scores = Array.from({ length: labels }, (_, j) => Number(data[start + j]) / temperature);
+    if (model.model === "encoder" && model.labelling === "several") return 1 / (1 + Math.exp(-scores[answer]));
     const most = Math.max(...scores);
     return Math.exp(scores[answer] - most) / scores.reduce((sum, score) => sum + Math.exp(score - most), 0);
   });

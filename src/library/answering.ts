@@ -13,7 +13,7 @@ import type { TrainedModel } from "../trained/trained.ts";
 export const answerKinds = ["classify", "tag", "translate", "generate"] as const;
 export type AnswerKind = (typeof answerKinds)[number];
 
-export interface AnswerOptions extends Omit<WriteOptions, "samples" | "warn">, TranslateOptions {
+export interface AnswerOptions extends Omit<WriteOptions, "samples" | "warn" | "draws">, TranslateOptions {
   /** Of classes: the probability of each, not only of the likeliest. */
   readonly probabilities?: boolean;
 }
@@ -30,7 +30,8 @@ export interface Answering {
   readonly longest: number;
   /** Whether there is an answer to nothing at all: a text from its beginning. */
   readonly answersNothing: boolean;
-  answer(texts: readonly string[]): Promise<readonly (readonly Cell[])[]>;
+  /** `rows` are their numbers in the file: rows with equal texts are still different draws. */
+  answer(texts: readonly string[], rows: readonly number[]): Promise<readonly (readonly Cell[])[]>;
 }
 
 /** Warnings are counted over all rows, by whoever reads them. */
@@ -100,11 +101,11 @@ const generating: Make = (trained, _, { probabilities: __, beams = 1, lengthPena
     ids: (text) => (source ? sourceIds(text, trained) : tokenizer.encode(text)),
     longest: model.model === "rnn" && model.task === "lm" ? Number.POSITIVE_INFINITY : model.context,
     answersNothing: !source,
-    async answer(texts) {
+    async answer(texts, rows) {
       const samples =
         beams > 1
           ? await writeBest(trained, texts, { beams, lengthPenalty, tokens, stop, strict, ...quiet })
-          : await writeSamples(trained, texts, { ...options, ...quiet });
+          : await writeSamples(trained, texts, { ...options, draws: rows, ...quiet });
       return samples.map(([{ text, logProbability, finish }]) => [text, short(logProbability), finish]);
     },
   };

@@ -100,7 +100,7 @@ export async function predictFile(run: Trained, from: string, to: string, option
       }
       for (const row of group) read.add(row);
       if (done + group.length > begun) {
-        const cells = await answersTo(group, work);
+        const cells = await answersTo(group, done, work);
         part.append(group.map((row, i) => writer.row(row, cells[i])).join(""));
       }
       done += group.length;
@@ -128,7 +128,7 @@ interface Work {
 }
 
 /** The answers of a group, in its order; those of rows with nothing in them are empty. */
-async function answersTo(group: readonly StreamedRow[], work: Work): Promise<readonly (readonly Cell[])[]> {
+async function answersTo(group: readonly StreamedRow[], first: number, work: Work): Promise<readonly (readonly Cell[])[]> {
   const { run, from, answering, survey, counts, strict } = work;
   const texts = group.map((row) => textIn(row, survey.column, from));
   const places = texts.flatMap((text, i) => {
@@ -141,7 +141,13 @@ async function answersTo(group: readonly StreamedRow[], work: Work): Promise<rea
     return isEmpty(text, ids, answering) ? [] : [i];
   });
   counts.empty += texts.length - places.length;
-  const found = places.length > 0 ? await answering.answer(places.map((i) => texts[i])) : [];
+  const found =
+    places.length > 0
+      ? await answering.answer(
+          places.map((i) => texts[i]),
+          places.map((i) => first + i),
+        )
+      : [];
   const cells: (readonly Cell[])[] = texts.map(() => answering.added.map(() => null));
   for (const [n, i] of places.entries()) cells[i] = found[n];
   return cells;

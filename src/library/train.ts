@@ -1,3 +1,4 @@
+import { ConfigError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
 import type { Rows } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
@@ -15,7 +16,7 @@ import type { GivenRows } from "../text/given.ts";
 import type { NormalForm } from "../tokens/index.ts";
 import type { Warned } from "../trained/reading.ts";
 import { type Data, type DataSettings, sourceOf } from "./rows.ts";
-import { open, type Trained } from "./trained.ts";
+import { open, Trained } from "./trained.ts";
 import { processWarning } from "./warnings.ts";
 
 /** Any setting of any model; the vocabulary and the labels come from the data. */
@@ -65,6 +66,11 @@ export async function train(data: Data, settings: TrainSettings = {}): Promise<F
   const { out, overwrite, task, tokenizer, vocab, lowercase, normalize, model, classWeights, from, ...others } = settings;
   const { valid, validFraction, columns, cache, device, listen, warn, signal, ...training } = others;
   const { source, rows } = sourceOf(data, { valid, validFraction, columns });
+  if (from !== undefined && typeof from !== "string" && !(from instanceof Trained))
+    throw new ConfigError("from is the folder of a run, or a run that was opened or trained; is an await missing?", {
+      code: "config.type",
+      path: "from",
+    });
   const parent = typeof from === "string" ? openRun(from) : from?.run;
   const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
   const models = own && [own.define];

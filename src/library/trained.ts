@@ -101,7 +101,7 @@ export class Trained extends TrainedModel {
   #dataFrom(data: Data, { columns, cache, own, ...options }: MeasureOptions & { readonly columns: Columns; readonly cache: string }) {
     const { signal } = options;
     const warn = teller(options, this);
-    if (!isFiles(data)) return givenRows(this.run, data, cache, signal);
+    if (!isFiles(data)) return givenRows(this.run, data, cache, warn, signal);
     const files = fileList(data);
     if (files.length > 0) return givenData(this.run, files, columns, cache, warn);
     return ownData(this.run, cache, warn, { rows: own && { data: own }, signal });

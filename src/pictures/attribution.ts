@@ -3,7 +3,7 @@ import { legend, legendHeight } from "./heat.ts";
 import { prose, shortened } from "./label.ts";
 import { decimal, decimalsFor, percent } from "./number.ts";
 import { aroundZero } from "./scale.ts";
-import { heading, headingWidth, sheet, text } from "./svg.ts";
+import { heading, headingWidth, sheet, text, textWidth } from "./svg.ts";
 import { tokenFlow } from "./token-flow.ts";
 
 export interface AttributionPicture {
@@ -37,6 +37,7 @@ export function attributionPicture({ answer, parts, title = titleOf(answer) }: A
     const scale = aroundZero(parts.map((part) => [part[key]]));
     const decimals = decimalsFor(scale.high);
     drawn.push(text(name, { x: left, y, size: 12, bold: true }));
+    end = Math.max(end, left + textWidth(name.length, 12.5));
     y += 16;
     for (const part of parts) {
       if (parts.length > 1) drawn.push(text(part.of, { x: left, y: y + 4, size: 10, paint: "soft" }));

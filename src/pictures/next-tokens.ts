@@ -9,6 +9,8 @@ export interface NextTokens {
   /** In the order in which they are drawn. */
   readonly candidates: readonly { readonly token: string; readonly probability: number }[];
   readonly title?: string;
+  /** Whether each is there or not, so that they are not parts of one whole. */
+  readonly apart?: boolean;
 }
 
 const most = 40;
@@ -16,7 +18,7 @@ const pitch = 22;
 const [left, barRoom] = [130, 340];
 
 /** How likely each token is to come next. */
-export function nextTokens({ prompt, candidates, title = "The next token" }: NextTokens): string {
+export function nextTokens({ prompt, candidates, title = "The next token", apart = false }: NextTokens): string {
   checkSome(title, candidates, "candidates");
   const probabilities = candidates.map(({ probability }) => probability);
   checkNumbers(`${title}, probabilities`, probabilities);
@@ -24,7 +26,7 @@ export function nextTokens({ prompt, candidates, title = "The next token" }: Nex
   if (wrong) throw new DataError(`${title}: a probability of ${wrong.probability}, wanted a number from 0 to 1`);
 
   const shown = candidates.slice(0, most);
-  const rest = Math.max(0, 1 - shown.reduce((sum, { probability }) => sum + probability, 0));
+  const rest = 1 - shown.reduce((sum, { probability }) => sum + probability, 0);
   const longest = Math.max(...shown.map(({ probability }) => probability), 1e-12);
   const top = 66;
   const bars = shown.map(({ token, probability }, i) => {
@@ -45,6 +47,8 @@ export function nextTokens({ prompt, candidates, title = "The next token" }: Nex
     text(prompt === "" ? "with nothing before it" : `after ${prose(prompt, 64, "end")}`, { x: 16, y: 44, size: 12, paint: "soft" }),
     element("path", { d: `M${left - 0.5} ${top}V${below}`, fill: "none", ...paint("line") }),
     ...bars,
-    text(`all others together: ${alignedPercent(rest)}`, { x: left, y: below + 18, size: 11, paint: "soft" }),
+    ...(apart
+      ? []
+      : [text(`all others together: ${alignedPercent(Math.max(0, rest))}`, { x: left, y: below + 18, size: 11, paint: "soft" })]),
   );
 }

@@ -192,7 +192,12 @@ const modelOf = (task: Task, given: Given, settled: Settled): ModelConfig =>
   isOwn(given) ? ownWith(task, given, settled) : modelWith(task, modelFor(task, given.model), given, settled);
 
 /** The vocabulary and the labels come from the data; everything else of a model of one's own is as it was given. */
-function ownWith(task: Task, own: OwnModel, { vocab, labels }: Settled): OwnModel {
+function ownWith(task: Task, own: OwnModel, { vocab, labels, labelling }: Settled): OwnModel {
+  if (labelling === "several")
+    throw new ConfigError(`the texts have several labels each, and ${described(own)} gives one; give every text one label`, {
+      code: "config.task",
+      path: "task",
+    });
   if (own.task !== task || own.reads === "other")
     throw new ConfigError(
       `the data is for ${task}, and ${described(own)} ${own.reads === "other" ? "reads no text" : `is for ${own.task}`}`,

@@ -38,6 +38,7 @@ export async function* trainRun(
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
   if (settings.from && out !== undefined) refuseItself(settings.from, out);
   const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options);
+  options.signal?.throwIfAborted(); // while there is no run yet
   const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
   let taken: Taken | undefined;
   try {

@@ -1,7 +1,7 @@
 import { DataError, type ErrorFacts } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
-import { type ExampleTask, exampleTasks, type Role, tasks } from "./columns.ts";
+import { type ExampleTask, exampleTasks, type Labelling, type Role, tasks } from "./columns.ts";
 import type { Example } from "./examples.ts";
 import { labelsIn, textOf } from "./fields.ts";
 import { kindOf, listed, quoted } from "./quote.ts";
@@ -32,9 +32,12 @@ export class RowReader {
   readonly #texts: string[] = [];
   readonly #examples: Example[] = [];
   #task: ExampleTask | "lm" | undefined;
+  /** Of labels: what the first row has, all have. */
+  #labelling: Labelling | undefined;
 
-  constructor(task: ExampleTask | "lm" | undefined, name = "data") {
+  constructor(task: ExampleTask | "lm" | undefined, name = "data", labelling?: Labelling) {
     this.#task = task;
+    this.#labelling = labelling;
     this.#name = name;
   }
 
@@ -43,7 +46,10 @@ export class RowReader {
     const fields = fieldsOf(row, at);
     this.#task ??= taskOf(fields, at);
     if (this.#task === "lm") this.#texts.push(field(fields, "text", "lm", at));
-    else this.#examples.push(exampleOf(fields, this.#task, at));
+    else {
+      this.#labelling ??= fields.label === undefined && fields.labels !== undefined ? "several" : "one";
+      this.#examples.push(exampleOf(fields, this.#task, this.#labelling, at));
+    }
   }
 
   get given(): Given {
@@ -76,11 +82,11 @@ function taskOf(fields: Fields, at: string): ExampleTask | "lm" {
   throw new DataError(`the row has ${names.length === 0 ? "nothing in it" : listed(names)}${near}; a row is ${wanted}`, facts(at));
 }
 
-function exampleOf(fields: Fields, task: ExampleTask, at: string): Example {
+function exampleOf(fields: Fields, task: ExampleTask, labelling: Labelling, at: string): Example {
   const read = (role: Role) => field(fields, role, task, at);
   switch (task) {
     case "classify":
-      if (fields.label !== undefined || fields.labels === undefined) return { text: read("text"), label: read("label"), at };
+      if (labelling === "one") return { text: read("text"), label: read("label"), at };
       return { text: read("text"), labels: labelsOf(fields, at), at };
     case "translate":
       return { source: read("source"), target: read("target"), at };
@@ -90,6 +96,7 @@ function exampleOf(fields: Fields, task: ExampleTask, at: string): Example {
 }
 
 function labelsOf(fields: Fields, at: string): string[] {
+  if (fields.labels === undefined) field(fields, "labels", "classify", at); // says what is missing
   return labelsIn(
     fields.labels,
     () => field(fields, "labels", "classify", at),

@@ -15,7 +15,7 @@ import type { TrainedModel } from "../trained/trained.ts";
 const candidates = 5;
 
 export async function attentionPage(run: TrainedModel, text: string, look: AttentionLook, given: AttentionOptions): Promise<string> {
-  const { warn: _, ...options } = given; // what there is to warn of was said when the look was made
+  const options = { ...given, warn: false } as const; // what there is to warn of was said when the look was made
   const looks = [look, ...(await otherKinds(run, text, options))];
   const vectors: NonNullable<PageDetails["vectors"]>[number][] = [];
   for (const { kind } of looks) vectors.push(await queryKeysOf(run, text, { ...options, kind }));
@@ -36,7 +36,7 @@ async function pageAnswers(run: TrainedModel, text: string, { target, keep }: At
   const { model } = run;
   const of = !isLabeller(model) ? "next token" : taskOf(model) === "tag" ? "tag" : "label";
   const kinds = isLabeller(model) ? (["encoder", "self"] as const) : (["self", "cross"] as const);
-  const reading = { ...(target !== undefined && { target }), ...(keep && { keep }) };
+  const reading = { ...(target !== undefined && { target }), ...(keep && { keep }), warn: false } as const;
   if (model.model !== "rnn" && model.model !== "own") {
     const { layers } = await logitLens(run, text, { ...reading, top: candidates });
     return { kinds, of, rows: layers.map(({ layer, positions }) => ({ name: `layer ${layer}`, positions })) };

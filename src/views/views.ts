@@ -10,6 +10,7 @@ import { pathLength } from "../inspection/path-length.ts";
 import { positionsOf } from "../inspection/positions.ts";
 import { headStatisticsOf } from "../inspection/statistics.ts";
 import { tagsOf } from "../inspection/tags.ts";
+import type { ModelConfig } from "../models/any.ts";
 import { attentionGrid } from "../pictures/attention-grid.ts";
 import { alignment, attentionMap } from "../pictures/attention-map.ts";
 import { attributionPicture } from "../pictures/attribution.ts";
@@ -165,7 +166,7 @@ const kinds = {
       const next = await nextTokensOf(run(), text, options);
       return {
         value: next,
-        svg: () => nextTokens({ ...next, title: isLabeller(run().model) ? "The label" : "The next token" }),
+        svg: () => nextTokens({ ...next, ...nextWords(run().model) }),
         text: () => texts.next(next),
       };
     },
@@ -215,6 +216,11 @@ const kinds = {
 
 export type ViewName = keyof typeof kinds;
 export const views: Readonly<Record<ViewName, ViewKind>> = kinds;
+
+function nextWords(model: ModelConfig): { readonly title: string; readonly apart: boolean } {
+  const apart = model.model === "encoder" && model.labelling === "several";
+  return { title: apart ? "Which labels" : isLabeller(model) ? "The label" : "The next token", apart };
+}
 
 /** One head as a large map, several as small ones. */
 function pictureOf(look: AttentionLook, title?: string): string {

@@ -14,7 +14,7 @@ import { embedding } from "../../src/ops/lookup.ts";
 import { linear } from "../../src/ops/products.ts";
 import { sum } from "../../src/ops/sum.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
-import type { TrainedModel } from "../../src/trained/trained.ts";
+import { TrainedModel } from "../../src/trained/trained.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { inputs, runOf } from "./models.ts";
 
@@ -27,10 +27,19 @@ const names = [
   "rnn with attention",
   "rnn without attention",
   "rnn language model",
+  "several labels",
+  "calibrated classifier",
 ] as const;
+const several = { ...inputs.classifier, labelling: "several" } as const;
 const runs = new Map<string, TrainedModel>();
+async function runNamed(name: (typeof names)[number]): Promise<TrainedModel> {
+  if (name === "several labels") return runOf(several);
+  if (name !== "calibrated classifier") return runOf(inputs[name]);
+  const { model, tokenizer, labels, weights, device } = await runOf(inputs.classifier);
+  return new TrainedModel({ model, tokenizer, labels, weights, device, temperature: 1.7 });
+}
 const runOnce = async (name: (typeof names)[number]) => {
-  const run = runs.get(name) ?? (await runOf(inputs[name]));
+  const run = runs.get(name) ?? (await runNamed(name));
   runs.set(name, run);
   return run;
 };
@@ -51,7 +60,9 @@ describe("attribution", () => {
       const at = answer.position ?? 0;
       const label = run.model.model === "encoder" ? run.labels.indexOf(answer.label) : undefined;
       const oddsOf = (row: Float32Array, y: number) =>
-        row[y] - Math.log(row.reduce((all, logP, j) => (j === y ? all : all + Math.exp(logP)), 0));
+        name === "several labels"
+          ? row[y] - Math.log1p(-Math.exp(row[y]))
+          : row[y] - Math.log(row.reduce((all, logP, j) => (j === y ? all : all + Math.exp(logP)), 0));
       const rowOf = async (tap: string, data: Float32Array, shape: readonly number[]) => {
         const { logProbabilities } = await answersOf(run, reading, { [tap]: array("float32", data, shape) });
         return rowsOf(logProbabilities)[at];

@@ -96,7 +96,9 @@ describe.each(["info", "eval"])("qkv %s", (command) => {
   ])("refuses %s", async (_, make, sentence) => {
     const run = make();
     const args =
-      command === "eval" ? [run, /"task":\s*"lm"/.test(readFileSync(place.path(run, "config.json"), "utf8")) ? "other.txt" : "a.tsv"] : [run];
+      command === "eval"
+        ? [run, /"task":\s*"lm"/.test(readFileSync(place.path(run, "config.json"), "utf8")) ? "other.txt" : "a.tsv"]
+        : [run];
     const result = await patiently(command, ...args);
     expect(result.stderr.startsWith(sentence.replace("%", run)), result.stderr.slice(0, 400)).toBe(true);
     expectRefusal(result, 1, /./);

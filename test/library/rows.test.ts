@@ -114,3 +114,27 @@ it.each<[string, unknown, string]>([
   await expect(refused).rejects.toThrow(message);
   expect(existsSync(out)).toBe(false);
 });
+
+it("refuses rows that have a label here and labels there, with their places", async () => {
+  const mixed = rows.map(({ text, label }, i) => (i % 2 ? { text, labels: [label] } : { text, label }));
+  await expect(train(mixed, { ...small, out: place.path("mixed") })).rejects.toThrow(/^at data\[1\]: the row has no "label"/);
+  await expect(train([...mixed].reverse(), { ...small, out: place.path("mixed") })).rejects.toThrow(
+    /^at data\[1\]: the row has no "labels"/,
+  );
+});
+
+it("learns several labels of rows, and warns when it is measured on what it was trained on", async () => {
+  const many = rows.map(({ text, label }, i) => ({ text, labels: i % 3 ? [label] : [] }));
+  const run = await train(many, { ...small, out: place.path("several") });
+  expect(config("several")).toMatchObject({ model: { labelling: "several" }, data: { source: { kind: "memory", split: "stratified" } } });
+  const [{ labels }] = await run.classify([rows[0].text]);
+  expect(Array.isArray(labels)).toBe(true);
+  const told: string[] = [];
+  await open(place.path("file")).evaluate(rows, { warn: (sentence) => told.push(sentence), cache: place.path("cache") });
+  expect(told).toContainEqual(expect.stringMatching(/^the run was trained on \d+ of these 80 examples/));
+});
+
+it("says that a run to go on from is still coming", async () => {
+  const coming = Promise.resolve(open(place.path("file"))) as unknown as string;
+  await expect(train(rows, { ...small, from: coming, out: place.path("no") })).rejects.toThrow(/is an await missing\?/);
+});
