@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import type { Measures } from "../evaluation/evaluate.ts";
 import { open, type Trained } from "../library/trained.ts";
+import { givesSeveral } from "../models/any.ts";
 import { confusionMatrix } from "../pictures/confusion-matrix.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
@@ -47,7 +48,7 @@ export const evalCommand = addFlags(bareCommand("eval"), pictureFlags, columnFla
 function endingOf(out: string, { task, model }: Trained): ".svg" | ".png" {
   if (task !== "classify" && task !== "tag")
     throw new ConfigError(`--out draws the confusion of labels or tags; a run for ${task} has none, so leave it out`);
-  if (model.model === "encoder" && model.labelling === "several")
+  if (givesSeveral(model))
     throw new ConfigError("--out draws labels that were taken for others, and those of this run do not exclude each other; leave it out");
   const ending = extname(out).toLowerCase();
   if (ending === ".svg" || ending === ".png") return ending;

@@ -1,7 +1,7 @@
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
-import { modelLoss } from "../models/any.ts";
+import { givesSeveral, modelLoss } from "../models/any.ts";
 import { openRun, paths, readCalibration } from "../runs/folder.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { normalisationOf } from "../tokens/normaliser.ts";
@@ -74,7 +74,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
       .map(([name, value]) => `${name} ${value}`)
       .join(", ");
   const source = sourceName(data.source);
-  const several = model.model === "encoder" && model.labelling === "several";
+  const several = givesSeveral(model);
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
   const unit = task === "lm" ? "bytes" : "examples";
   const lines: [string, string][] = [

@@ -3,8 +3,8 @@ import { DataError } from "../base/errors.ts";
 import { Turns } from "../base/turns.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import type { EvaluationData } from "../evaluation/evaluate.ts";
-import type { ModelConfig } from "../models/any.ts";
-import { type Columns, type Example, inputOf, type Task } from "../text/examples.ts";
+import { givesSeveral, type ModelConfig } from "../models/any.ts";
+import { type Columns, type Example, inputOf, type Labelling, type Task } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Warn } from "../trained/reading.ts";
@@ -52,11 +52,14 @@ export async function givenData(
     return textData(owner, [trainingParts(documents)], sha256, cache);
   }
   const known = data.source.kind === "files" ? data.source.columns : undefined;
-  const labelling = model.model === "encoder" && task === "classify" ? model.labelling : undefined;
-  const { examples } = await readExamples(files, { task, labelling, columns: { ...known, ...columns } });
+  const { examples } = await readExamples(files, { task, labelling: labellingFor(task, model), columns: { ...known, ...columns } });
   for (const sentence of await trainedExamples(owner, examples)) warn(sentence);
   return { data: { kind: "examples", examples }, close: nothingToClose };
 }
+
+/** Data to measure a classifier on has as many labels for a text as its own data had. */
+const labellingFor = (task: Task, model: ModelConfig): Labelling | undefined =>
+  task !== "classify" ? undefined : givesSeveral(model) ? "several" : "one";
 
 /** What is to be said of texts that were trained on: the same files, or files that hold the same. */
 function trainedTexts({ config: { data } }: DataOwner, files: readonly string[], sha256: string): string[] {
@@ -84,8 +87,7 @@ async function trainedExamples({ config: { task, data } }: DataOwner, examples: 
 /** Rows in memory, all of them to evaluate on. */
 export async function givenRows(owner: DataOwner, data: GivenRows, cache: string, warn: Warn, signal?: AbortSignal): Promise<HeldOut> {
   const { task, model } = owner.config;
-  const labelling = model.model === "encoder" && task === "classify" ? model.labelling : undefined;
-  const given = await readRows(data, task, "data", new Turns(signal), labelling);
+  const given = await readRows(data, task, "data", new Turns(signal), labellingFor(task, model));
   if (given.task !== "lm") {
     for (const sentence of await trainedExamples(owner, given.examples)) warn(sentence);
     return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };

@@ -5,6 +5,7 @@ import { type Claim, calibrationError, type Scored, separateShares, shares } fro
 import { type ClassScores, classification, type Scores } from "../metrics/classification.ts";
 import { severalClassification } from "../metrics/several.ts";
 import { marksSpans, type SpanScores, spanScores } from "../metrics/spans.ts";
+import { givesSeveral } from "../models/any.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { labelScores, likeliest, requireFinite } from "./labels.ts";
 
@@ -108,7 +109,7 @@ export async function judgedRows(
 /** The measures of answers. */
 export function labelMeasures({ labels, model, task, temperature }: TrainedModel, rows: JudgedRows): LabelMeasures | SeveralMeasures {
   const all = rows.flat();
-  const several = model.model === "encoder" && model.labelling === "several";
+  const several = givesSeveral(model);
   const { classes, ...measures } = several ? ofSeveral(all, labels.length) : ofOne(all, labels.length);
   return {
     ...measures,

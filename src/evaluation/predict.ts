@@ -12,6 +12,7 @@ import {
   taggedLayout,
 } from "../batches/examples.ts";
 import { separateShares, shares } from "../metrics/calibration.ts";
+import { givesSeveral } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { warnUnrounded } from "../trained/baked.ts";
 import { cutSentence, teller, unknownSentence, type Warned } from "../trained/reading.ts";
@@ -49,7 +50,7 @@ export interface PredictOptions extends Warned {
 export type Texts = Iterable<string> | AsyncIterable<string>;
 
 export const classifyTexts = (trained: TrainedModel, texts: Texts, options: PredictOptions = {}) =>
-  trained.model.model === "encoder" && trained.model.labelling === "several"
+  givesSeveral(trained.model)
     ? predict(trained, texts, options, choosing(trained))
     : predict(trained, texts, options, classifying(trained));
 

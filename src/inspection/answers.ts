@@ -1,4 +1,4 @@
-import { type ModelConfig, readsSource, taskOf } from "../models/any.ts";
+import { givesSeveral, type ModelConfig, readsSource, taskOf } from "../models/any.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
 import { type Read, type Reading, type ReadingOptions, readingOf } from "./reading.ts";
@@ -23,7 +23,7 @@ export async function answersOf(run: TrainedModel, reading: Reading, patches?: O
   const { model } = run;
   const axes = { lm: ["time", "vocab"], translate: ["time", "vocab"], tag: ["time", "label"], classify: ["label"] }[taskOf(model)];
   const found = activationOf({ name: "log-probabilities", axes }, scores);
-  const several = model.model === "encoder" && model.labelling === "several";
+  const several = givesSeveral(model);
   const logProbabilities = several ? logSigmoid(cooled(found, run)) : logSoftmax(cooled(found, run));
   const loss = meanLoss(logProbabilities, reading.feeds.targets.data as Int32Array);
   return { ...(loss !== undefined && { loss }), logProbabilities };

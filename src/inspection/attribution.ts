@@ -4,7 +4,7 @@ import { suggest } from "../base/suggest.ts";
 import { grad } from "../gradients/grad.ts";
 import { type TensorFunction, tensorFunction } from "../graph/graph.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { architectureOf, type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
+import { architectureOf, givesSeveral, type ModelConfig, modelLoss, readsSource, takesAnyLength } from "../models/any.ts";
 import { div, mul, sub } from "../ops/arithmetic.ts";
 import { cast, equal, greaterOrEqual, where } from "../ops/compare.ts";
 import { iota } from "../ops/fill.ts";
@@ -52,7 +52,7 @@ export interface Attribution {
 export async function attributionOf(run: TrainedModel, text: string, options: AttributionOptions = {}): Promise<Attribution> {
   const model = architectureOf(run.model, "attribution");
   const { label, position, ...rest } = options;
-  const several = model.model === "encoder" && model.labelling === "several";
+  const several = givesSeveral(model);
   if (model.model === "encoder" && model.labels < 2 && !several)
     throw new ConfigError("there is one label only, so nothing speaks for or against it");
   const keep = model.model === "encoder" || readsSource(model) ? "first" : "last";
@@ -140,7 +140,7 @@ const gradientName = (tap: string): string => `${tap} gradient`;
 /** The embedded tokens, and the gradient of the log-odds by them. */
 function differentiated(run: TrainedModel, feeds: Arrays, places: readonly InputPlace[]): Promise<Readonly<Record<string, HostArray>>> {
   const { model, device, weights, temperature } = run;
-  const several = model.model === "encoder" && model.labelling === "several";
+  const several = givesSeveral(model);
   const oddsOf = (scores: Tensor, targets: Tensor) => (several ? separateOdds : logOdds)(mul(scores, 1 / temperature), targets);
   const names = places.map(({ tap }) => tap);
   const symbols = takesAnyLength(model) ? "open" : "bound";
@@ -239,7 +239,7 @@ function answered({ model, temperature }: TrainedModel, { shape, data }: HostArr
   return Array.from({ length: rows }, (_, i) => {
     const start = (i * positions + (shape.length === 3 ? at : 0)) * labels;
     const scores = Array.from({ length: labels }, (_, j) => Number(data[start + j]) / temperature);
-    if (model.model === "encoder" && model.labelling === "several") return 1 / (1 + Math.exp(-scores[answer]));
+    if (givesSeveral(model)) return 1 / (1 + Math.exp(-scores[answer]));
     const most = Math.max(...scores);
     return Math.exp(scores[answer] - most) / scores.reduce((sum, score) => sum + Math.exp(score - most), 0);
   });

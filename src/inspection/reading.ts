@@ -2,7 +2,7 @@ import { array, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
 import { translateIds } from "../generation/translator.ts";
-import { described, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
+import { described, givesSeveral, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -48,8 +48,8 @@ export async function readingOf(run: TrainedModel, text: Read, options: ReadingO
   const tokens = piecesOf(run, ids);
   if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens, signal };
   const unknown = (count: number) => row(new Int32Array(count).fill(-1));
-  const several = model.model === "encoder" && model.labelling === "several";
-  const unknownAnswer = task === "tag" ? unknown(ids.length) : several ? unknown(model.labels) : array("int32", [-1]);
+  const several = givesSeveral(model);
+  const unknownAnswer = task === "tag" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
   return { feeds, signal, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }

@@ -3,7 +3,7 @@ import { classifyTexts, type PredictOptions, tagTexts } from "../evaluation/pred
 import { translateTexts } from "../evaluation/translate.ts";
 import type { TranslateOptions } from "../generation/translator.ts";
 import { type WriteOptions, writeBest, writeSamples } from "../generation/writer.ts";
-import { readsSource } from "../models/any.ts";
+import { givesSeveral, readsSource } from "../models/any.ts";
 import type { Cell } from "../text/row-writer.ts";
 import type { TableFormat } from "../text/rows.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -42,7 +42,7 @@ type Make = (trained: TrainedModel, format: TableFormat, options: AnswerOptions)
 const classifying: Make = (trained, format, { probabilities }) => {
   const { labels, tokenizer, model } = trained;
   const columns = format === "jsonl" ? ["probabilities"] : labels.map((label) => `probability_${label}`);
-  const several = model.model === "encoder" && model.labelling === "several";
+  const several = givesSeveral(model);
   const all = (shares: readonly number[]): Cell[] =>
     format === "jsonl" ? [Object.fromEntries(labels.map((label, i) => [label, shares[i]]))] : [...shares];
   return {

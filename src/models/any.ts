@@ -95,6 +95,9 @@ export function taskOf(config: ModelConfig): Task {
   }
 }
 
+/** Whether its texts have any number of labels, each there or not. */
+export const givesSeveral = (config: ModelConfig): boolean => config.model === "encoder" && config.labelling === "several";
+
 /** RNNs are unrolled, so every length needs a session of its own; the others take any length in one. */
 export const takesAnyLength = (config: ModelConfig): boolean => (config.model === "own" ? !config.unrolled : config.model !== "rnn");
 

@@ -49,6 +49,8 @@ const trainingSchema = z.strictObject({
   classWeights: z.array(between(0, 1e9)).optional(),
   /** What is fitted to the held-out part at the end, so that probabilities are true; nothing if left out. */
   calibrate: z.enum(calibrations).optional(),
+  /** The loss of the log: `plain`, without label smoothing, as validation measures it; what is made small if left out, as before 0.2. */
+  reports: z.literal("plain").optional(),
   /** Scopes of parameters that are not trained. */
   freeze: z.array(z.string().min(1)).optional(),
 });

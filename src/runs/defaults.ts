@@ -102,9 +102,11 @@ export function trainingDefaults(
   const wide = Math.min(1, 128 / width); // wider models want smaller rates
   const lr = given.lr ?? (given.schedule === "noam" ? paper : wide * byTask[task].lr);
   const tenth = Math.max(1, Math.round(steps / 10));
+  const smoothed = (given.labelSmoothing ?? byTask[task].labelSmoothing) > 0;
   return {
     ...common,
     ...byTask[task],
+    ...(smoothed && { reports: "plain" }), // without smoothing there is one loss only
     minLr: 0,
     evalEvery: tenth,
     saveEvery: tenth,

@@ -158,7 +158,7 @@ export async function* drive(
       steps,
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
-      ...(training.labelSmoothing > 0 && { report: "plain" }), // as validation measures it
+      ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,
       symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",

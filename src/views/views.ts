@@ -10,7 +10,7 @@ import { pathLength } from "../inspection/path-length.ts";
 import { positionsOf } from "../inspection/positions.ts";
 import { headStatisticsOf } from "../inspection/statistics.ts";
 import { tagsOf } from "../inspection/tags.ts";
-import type { ModelConfig } from "../models/any.ts";
+import { givesSeveral, type ModelConfig } from "../models/any.ts";
 import { attentionGrid } from "../pictures/attention-grid.ts";
 import { alignment, attentionMap } from "../pictures/attention-map.ts";
 import { attributionPicture } from "../pictures/attribution.ts";
@@ -218,7 +218,7 @@ export type ViewName = keyof typeof kinds;
 export const views: Readonly<Record<ViewName, ViewKind>> = kinds;
 
 function nextWords(model: ModelConfig): { readonly title: string; readonly apart: boolean } {
-  const apart = model.model === "encoder" && model.labelling === "several";
+  const apart = givesSeveral(model);
   return { title: apart ? "Which labels" : isLabeller(model) ? "The label" : "The next token", apart };
 }
 
