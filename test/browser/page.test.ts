@@ -36,7 +36,18 @@ beforeAll(async () => {
   for (const [run, ...words] of made) await place.done("look", run, ...words, "--out", `${run}.html`, "--threads", "1");
 });
 
-const status = (page: Page) => page.locator("#status").textContent();
+const settled = (page: Page) => page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+
+/** What the page says once it has drawn: it answers the keyboard and the pointer with its next picture. */
+async function textOf(page: Page, selector: string): Promise<string | null> {
+  await settled(page);
+  return page.locator(selector).textContent();
+}
+async function attributeOf(page: Page, selector: string, name: string): Promise<string | null> {
+  await settled(page);
+  return page.locator(selector).getAttribute(name);
+}
+const status = (page: Page) => textOf(page, "#status");
 const theme = (page: Page) => page.evaluate("getComputedStyle(document.body).backgroundColor");
 /** How much of a canvas is painted, counted in pixels. */
 const painted = (page: Page, id: string) =>
@@ -44,7 +55,6 @@ const painted = (page: Page, id: string) =>
     `(() => { const c = document.getElementById("${id}"); const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
       let n = 0; for (let i = 3; i < d.length; i += 4) if (d[i] > 0) n++; return n; })()`,
   ) as Promise<number>;
-const settled = (page: Page) => page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 
 /** Opens a page, does something, and expects that nothing was complained about and nothing asked for. */
 async function withPage(file: string, body: (page: Page) => Promise<void>, options: Parameters<Browser["newPage"]>[0] = {}): Promise<void> {
@@ -65,7 +75,7 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
       expect(await painted(page, "lines")).toBeGreaterThan(500);
       await page.hover("#query-2");
       expect(await status(page)).toMatch(/^\u2068e\u2069 \(2\) looks at (\u2068.\u2069 \(\d\) [01]\.\d\d(, )?){3}$/);
-      expect(await page.locator("#answer-title").textContent()).toContain("What comes after");
+      expect(await textOf(page, "#answer-title")).toContain("What comes after");
       expect(await page.locator("#next tr").count()).toBe(5);
       expect(await page.locator("#lens tr th").allInnerTexts()).toEqual(["layer 0", "layer 1"]);
     });
@@ -89,7 +99,7 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
       await page.click("#key-1");
       await page.mouse.move(5, 5);
       expect(await status(page)).toMatch(/^\u2068h\u2069 \(1\) is looked at by .* — pinned; Escape lets go$/);
-      expect(await page.locator("#key-1").getAttribute("aria-selected")).toBe("true");
+      expect(await attributeOf(page, "#key-1", "aria-selected")).toBe("true");
       expect(page.url()).toContain("key=1");
       await page.click("#key-1");
       await page.mouse.move(5, 5);
@@ -100,15 +110,15 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
   it("opens a head from the overview, with the pointer and with the keyboard", async () => {
     await withPage("decoder.html", async (page) => {
       await page.click('#overview button[data-place="1 0"]');
-      expect(await page.locator("#head-title").textContent()).toMatch(/^layer 1, head 0, entropy/);
+      expect(await textOf(page, "#head-title")).toMatch(/^layer 1, head 0, entropy/);
       await page.keyboard.press("ArrowRight");
-      expect(await page.locator("#head-title").textContent()).toMatch(/^layer 1, head 1, entropy/);
+      expect(await textOf(page, "#head-title")).toMatch(/^layer 1, head 1, entropy/);
       await page.keyboard.press("ArrowUp");
-      expect(await page.locator("#head-title").textContent()).toMatch(/^layer 0, head 1, entropy/);
-      expect(await page.locator('#overview button[aria-pressed="true"]').getAttribute("data-place")).toBe("0 1");
+      expect(await textOf(page, "#head-title")).toMatch(/^layer 0, head 1, entropy/);
+      expect(await attributeOf(page, '#overview button[aria-pressed="true"]', "data-place")).toBe("0 1");
       await page.selectOption("#head", "-1");
-      expect(await page.locator("#head-title").textContent()).toBe("layer 0, the mean of 2 heads");
-      expect(await page.locator("#neuron-note").textContent()).toContain("choose one head");
+      expect(await textOf(page, "#head-title")).toBe("layer 0, the mean of 2 heads");
+      expect(await textOf(page, "#neuron-note")).toContain("choose one head");
     });
   });
 
@@ -125,7 +135,7 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
       await page.keyboard.press("Home");
       await page.keyboard.press("ArrowDown");
       expect(await status(page)).toMatch(/^\u2068h\u2069 \(1\) looks at/);
-      expect(await page.locator("#queries").getAttribute("aria-activedescendant")).toBe("query-1");
+      expect(await attributeOf(page, "#queries", "aria-activedescendant")).toBe("query-1");
       await page.keyboard.press("Enter");
       expect(await status(page)).toContain("pinned");
       await page.keyboard.press("Escape");
@@ -146,7 +156,7 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
           !(e.getAttribute("aria-label") || e.textContent.trim() || e.labels?.length || e.getAttribute("aria-labelledby"))).map((e) => e.outerHTML)`,
       );
       expect(nameless).toEqual([]);
-      expect(await page.locator("#status").getAttribute("role")).toBe("status");
+      expect(await attributeOf(page, "#status", "role")).toBe("status");
       expect(await page.locator("#overview button").first().getAttribute("aria-label")).toMatch(
         /^layer 0, head 0, entropy \d\.\d\d nats, /,
       );
@@ -161,9 +171,9 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
       async (page) => {
         expect(await theme(page)).toBe(dark);
         await page.click("#theme");
-        expect([await page.locator("#theme").textContent(), await theme(page)]).toEqual(["paper: light", light]);
+        expect([await textOf(page, "#theme"), await theme(page)]).toEqual(["paper: light", light]);
         await page.click("#theme");
-        expect([await page.locator("#theme").textContent(), await theme(page)]).toEqual(["paper: dark", dark]);
+        expect([await textOf(page, "#theme"), await theme(page)]).toEqual(["paper: dark", dark]);
       },
       { colorScheme: "dark" },
     );
@@ -173,7 +183,7 @@ describe.skipIf(browser === undefined)("a page of the decoder", () => {
     const { page, complaints } = await openFile(browser as Browser, place.path("decoder.html"));
     await page.goto("about:blank");
     await page.goto(`file://${place.path("decoder.html")}#kind=self&layer=1&head=1&query=3`);
-    expect(await page.locator("#head-title").textContent()).toMatch(/^layer 1, head 1,/);
+    expect(await textOf(page, "#head-title")).toMatch(/^layer 1, head 1,/);
     expect(await status(page)).toMatch(/^\u2068␣\u2069 \(3\) looks at .*pinned/);
     expect(complaints.filter((words) => !words.includes("about:blank"))).toEqual([]);
     await page.close();
@@ -184,7 +194,7 @@ describe.skipIf(browser === undefined)("pages of the other models", () => {
   it("an encoder: its own attention and the label of the text", async () => {
     await withPage("encoder.html", async (page) => {
       await page.hover("#query-0");
-      expect(await page.locator("#answer-title").textContent()).toBe("The label of the text");
+      expect(await textOf(page, "#answer-title")).toBe("The label of the text");
       expect((await page.locator("#next th").allInnerTexts()).sort()).toEqual(["even", "odd"]);
     });
   });
@@ -195,7 +205,7 @@ describe.skipIf(browser === undefined)("pages of the other models", () => {
       expect(await page.locator("#queries li").allInnerTexts()).toEqual(["c", "b", "a", "</s>"]);
       expect(await page.locator("#keys li").allInnerTexts()).toEqual(["a", "b", "c", "</s>"]);
       await page.hover("#query-1");
-      expect(await page.locator("#answer-title").textContent()).toBe("What is said at place 1");
+      expect(await textOf(page, "#answer-title")).toBe("What is said at place 1");
       await page.selectOption("#kind", { label: "self-attention" });
       expect(await page.locator("#queries li").allInnerTexts()).toEqual(["<s>", "c", "b", "a"]);
       await page.selectOption("#kind", { label: "encoder self-attention" });
@@ -210,7 +220,7 @@ describe.skipIf(browser === undefined)("pages of the other models", () => {
       await settled(page);
       expect(await page.locator("#next tr").count()).toBe(5);
       expect(await page.locator("#lens-part").isHidden()).toBe(true);
-      expect(await page.locator("#neuron-note").textContent()).toContain("no projected queries and keys");
+      expect(await textOf(page, "#neuron-note")).toContain("no projected queries and keys");
     });
   });
 });
@@ -220,7 +230,7 @@ describe.skipIf(browser === undefined)("pages of samples", () => {
     const own = look({ count: nasty.length, layers: 1, heads: 1 });
     writeFileSync(place.path("nasty.html"), interactiveHtml({ ...own, tokens: nasty, targetTokens: nasty }, nasty[0]));
     await withPage("nasty.html", async (page) => {
-      expect(await page.locator("h1").textContent()).toBe("</script><script>alert(1)</script>");
+      expect(await textOf(page, "h1")).toBe("</script><script>alert(1)</script>");
       expect(await page.locator("#keys li").first().textContent()).toBe("</script><script>alert(…");
       expect(await page.locator("script").count()).toBe(2);
     });
