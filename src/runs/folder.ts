@@ -5,7 +5,7 @@ import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
-import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
@@ -143,16 +143,6 @@ function readLock(file: string): string {
     return readFileSync(file, "utf8");
   } catch {
     return ""; // let go of in this very moment
-  }
-}
-
-export function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
   }
 }
 
