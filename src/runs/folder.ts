@@ -11,7 +11,7 @@ import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
+import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
@@ -169,7 +169,7 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
     throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
   const config = parseRunConfig(readText(configFile), configFile, models);
   const text = readText(tokenizerFile);
-  const tokenizer = parseTokenizer(text, tokenizerFile);
+  const tokenizer = unframed(parseTokenizer(text, tokenizerFile)); // what stands around a text is for models from elsewhere
   if (sha256(text) !== config.tokenizer.sha256)
     throw new RunError(
       `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,
