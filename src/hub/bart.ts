@@ -105,7 +105,9 @@ function bartTensors(given: Architecture): TensorRule[] {
         ...(name === "encoder"
           ? []
           : [
-              ...projections.flatMap((which) => denseRules(`${ours}/cross/${which}`, `${theirs}.encoder_attn.${which}_proj`, [width, width])),
+              ...projections.flatMap((which) =>
+                denseRules(`${ours}/cross/${which}`, `${theirs}.encoder_attn.${which}_proj`, [width, width]),
+              ),
               ...denseRules(`${ours}/cross/out`, `${theirs}.encoder_attn.out_proj`, [width, width]),
               ...normRules(`${ours}/normcross`, `${theirs}.encoder_attn_layer_norm`, width),
             ]),

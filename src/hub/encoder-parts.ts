@@ -65,7 +65,8 @@ export function rewritten(
   const { task } = model;
   const named = Array.isArray(original.architectures) ? original.architectures : [];
   const { id2label: _, label2id: __, num_labels: ___, problem_type: ____, ...others } = original;
-  if (task === "embed" || task === "mlm") return { config: named.includes(classes[task]) ? original : { ...others, architectures: [classes[task]] } };
+  if (task === "embed" || task === "mlm")
+    return { config: named.includes(classes[task]) ? original : { ...others, architectures: [classes[task]] } };
   if (named.includes(classes[task]) && sameLabels(original, labels)) return { config: original };
   return {
     config: {
@@ -82,7 +83,8 @@ export function rewritten(
 
 /** Whether a config.json has these labels already, by name or by number. */
 function sameLabels({ id2label, num_labels: count = 2 }: JsonObject, labels: readonly string[]): boolean {
-  if (typeof id2label !== "object" || id2label === null) return labels.length === count && labels.every((label, i) => label === `LABEL_${i}`);
+  if (typeof id2label !== "object" || id2label === null)
+    return labels.length === count && labels.every((label, i) => label === `LABEL_${i}`);
   const names: JsonObject = { ...id2label };
   return Object.keys(names).length === labels.length && labels.every((label, i) => names[i] === label);
 }
