@@ -42,8 +42,8 @@ export const bert: Family = {
       ],
       tag: () => denseRules("encoder/labels", "classifier", [labels, width]),
       mlm: () => [
-        ...denseRules("encoder/transform", "cls.predictions.transform.dense", [width, width]),
-        ...normRules("encoder/transform-norm", "cls.predictions.transform.LayerNorm", width),
+        ...denseRules("encoder/head", "cls.predictions.transform.dense", [width, width]),
+        ...normRules("encoder/head/norm", "cls.predictions.transform.LayerNorm", width),
         ...(model.tie ? [] : [same("encoder/scores.weight", "cls.predictions.decoder.weight", [vocab, width])]),
         same("encoder/scores.bias", "cls.predictions.bias", [vocab]),
       ],
@@ -78,8 +78,8 @@ export const roberta: Family = {
       ],
       tag: () => denseRules("encoder/labels", "classifier", [labels, width]),
       mlm: () => [
-        ...denseRules("encoder/transform", "lm_head.dense", [width, width]),
-        ...normRules("encoder/transform-norm", "lm_head.layer_norm", width),
+        ...denseRules("encoder/head", "lm_head.dense", [width, width]),
+        ...normRules("encoder/head/norm", "lm_head.layer_norm", width),
         ...(model.tie ? [] : [same("encoder/scores.weight", "lm_head.decoder.weight", [vocab, width])]),
         same("encoder/scores.bias", "lm_head.bias", [vocab]),
       ],

@@ -63,8 +63,8 @@ export const distilbert: Family = {
       ],
       tag: () => denseRules("encoder/labels", "classifier", [labels, width]),
       mlm: () => [
-        ...denseRules("encoder/transform", "vocab_transform", [width, width]),
-        ...normRules("encoder/transform-norm", "vocab_layer_norm", width),
+        ...denseRules("encoder/head", "vocab_transform", [width, width]),
+        ...normRules("encoder/head/norm", "vocab_layer_norm", width),
         ...(model.tie ? [] : [same("encoder/scores.weight", "vocab_projector.weight", [vocab, width])]),
         same("encoder/scores.bias", "vocab_projector.bias", [vocab]),
       ],
