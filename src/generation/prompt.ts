@@ -1,5 +1,5 @@
 import { ConfigError, DataError } from "../base/errors.ts";
-import { encodeSource } from "../batches/encode.ts";
+import { encodeSource, targetStart } from "../batches/encode.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { beginning, type FitOptions, fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
@@ -36,7 +36,10 @@ function promptOfIds(ids: Int32Array, { model, tokenizer }: Reader, options: Pic
     return { ids: fitted(begun, longestPrompt(model), { what: "prompt", keep: "last", ...options }) };
   }
   if (ids.length === 0) throw nothingToTranslate();
-  return { ids: Int32Array.of(tokenizer.start ?? 0), source: fitted(ids, model.context, { what: "source", keep: "first", ...options }) };
+  return {
+    ids: Int32Array.from(targetStart(tokenizer)),
+    source: fitted(ids, model.context, { what: "source", keep: "first", tokenizer, ...options }),
+  };
 }
 
 /** An RNN language model takes any length. */

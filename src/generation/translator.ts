@@ -1,3 +1,4 @@
+import { targetStart } from "../batches/encode.ts";
 import { unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
@@ -23,7 +24,8 @@ export async function translateIds(
   sources: readonly Int32Array[],
   { beams = 1, lengthPenalty, signal }: TranslateOptions = {},
 ): Promise<Hypothesis[]> {
-  const { start = 0, end = 0 } = trained.tokenizer;
+  const { end = 0 } = trained.tokenizer;
+  const start = targetStart(trained.tokenizer);
   const forbidden = unwritten(trained.tokenizer);
   const order = [...sources.keys()].sort((a, b) => sources[a].length - sources[b].length || a - b);
   const found: Hypothesis[] = new Array(sources.length);
@@ -32,7 +34,7 @@ export async function translateIds(
   try {
     for (let first = 0; first < order.length; first += count) {
       const members = order.slice(first, first + count);
-      const prompts = members.map((i) => ({ ids: [start], source: sources[i] }));
+      const prompts = members.map((i) => ({ ids: start, source: sources[i] }));
       const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, forbidden, tokens: speaker.longest, signal });
       for (const [row, i] of members.entries()) found[i] = best[row][0];
     }

@@ -5,7 +5,7 @@ import { ConfigError, DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { isWriting, PartFile, type PartState, readPart } from "../disk/part-file.ts";
 import { hashFiles, unreadable } from "../disk/text-files.ts";
-import { isAlive, noWeights, paths, sha256 } from "../runs/folder.ts";
+import { noWeights, paths, sha256 } from "../runs/folder.ts";
 import { quoted } from "../text/quote.ts";
 import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";

@@ -5,13 +5,13 @@ import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
-import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
+import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
@@ -146,16 +146,6 @@ function readLock(file: string): string {
   }
 }
 
-export function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
-  }
-}
-
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The config comes last, after whatever else the run begins with: with it, the folder is a run. */
@@ -179,7 +169,7 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
     throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
   const config = parseRunConfig(readText(configFile), configFile, models);
   const text = readText(tokenizerFile);
-  const tokenizer = parseTokenizer(text, tokenizerFile);
+  const tokenizer = unframed(parseTokenizer(text, tokenizerFile)); // what stands around a text is for models from elsewhere
   if (sha256(text) !== config.tokenizer.sha256)
     throw new RunError(
       `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,

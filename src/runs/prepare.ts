@@ -23,6 +23,7 @@ import {
   type TokenizerKind,
   tokenizerKinds,
   trainTokenizer,
+  unframed,
 } from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
@@ -246,7 +247,7 @@ async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings:
       code: "config.conflict",
       path: own,
     });
-  return parseTokenizer(await readTokenizer(kind), kind);
+  return unframed(parseTokenizer(await readTokenizer(kind), kind));
 }
 
 async function readTokenizer(file: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { countUnknown } from "../batches/encode.ts";
+import { cutAround } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
 // Text as a model reads it: what stands between and before texts, how much of one fits into the context, and what is said of the rest.
@@ -50,10 +51,12 @@ export interface FitOptions {
   /** Refuse what does not fit, rather than leave a part of it out. */
   readonly strict?: boolean;
   readonly warn?: Warn;
+  /** Of a text that its tokenizer wants something after: it stands there however much is left out. */
+  readonly tokenizer?: Pick<Tokenizer, "frame">;
 }
 
 /** One text, no longer than the context. */
-export function fitted(ids: Int32Array, context: number, { what, keep, strict, warn }: FitOptions): Int32Array {
+export function fitted(ids: Int32Array, context: number, { what, keep, strict, warn, tokenizer = {} }: FitOptions): Int32Array {
   const over = ids.length - context;
   if (over <= 0) return ids;
   const number = (value: number) => value.toLocaleString("en");
@@ -63,7 +66,7 @@ export function fitted(ids: Int32Array, context: number, { what, keep, strict, w
       code: "data.too-much",
     });
   warn?.(`${found}: its ${keep === "last" ? "first" : "last"} ${number(over)} tokens are dropped`);
-  return keep === "last" ? ids.slice(over) : ids.slice(0, context);
+  return keep === "last" ? ids.slice(over) : cutAround(ids, context, tokenizer);
 }
 
 /** What is said of many texts that were cut to the context, each by itself. */
