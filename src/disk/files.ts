@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -121,6 +122,21 @@ export function* readPieces(file: string, visit: (piece: Uint8Array, at: number)
   } finally {
     closeSync(handle);
   }
+}
+
+const hashes = new Map<string, string>();
+
+/** The SHA-256 of a file. It is computed once for as long as the file stays the same. */
+export function fileHash(file: string): string {
+  const { ino, size, mtimeMs } = statSync(file);
+  const key = `${resolve(file)} ${ino} ${size} ${mtimeMs}`;
+  const known = hashes.get(key);
+  if (known !== undefined) return known;
+  const hash = createHash("sha256");
+  atOnce(readPieces(file, (piece) => hash.update(piece)));
+  const found = hash.digest("hex");
+  hashes.set(key, found);
+  return found;
 }
 
 /** Makes the names in a folder durable. Windows cannot open a folder, and some network disks refuse to sync one. */

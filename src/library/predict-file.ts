@@ -5,7 +5,7 @@ import { ConfigError, DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { isWriting, PartFile, type PartState, readPart } from "../disk/part-file.ts";
 import { hashFiles, unreadable } from "../disk/text-files.ts";
-import { isAlive, noWeights, paths, sha256 } from "../runs/folder.ts";
+import { isAlive, noWeights, sha256, shippedFile } from "../runs/folder.ts";
 import { quoted } from "../text/quote.ts";
 import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";
@@ -246,7 +246,7 @@ interface Making {
 async function madeOf(run: Trained, options: object, { added, survey, size }: Making): Promise<PartState["made"]> {
   const { folder, config } = run.run;
   const { training: _, data: __, ...model } = config;
-  const { model: weights } = paths(folder);
+  const weights = shippedFile(folder);
   if (!existsSync(weights)) throw noWeights(folder);
   const plain = (_: string, value: unknown) => (value instanceof Map ? [...value] : value);
   return {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
-import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { diskError, fileHash, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
@@ -15,12 +15,13 @@ import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
+import { adapterFile, loraWeights } from "./adapter.ts";
 import { parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
 /** What a run has, beside its config. */
-const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
+const runOnly = ["model.safetensors", "adapter", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -28,6 +29,7 @@ export const paths = (folder: string) => ({
   model: join(folder, "model.safetensors"),
   log: join(folder, "log.jsonl"),
   checkpoints: join(folder, "checkpoints"),
+  adapter: join(folder, "adapter"),
   calibration: join(folder, "calibration.json"),
   lock: join(folder, "lock"),
 });
@@ -211,8 +213,32 @@ export const noWeights = (folder: string): RunError =>
     { code: "run.unsaved" },
   );
 
-/** The weights to use: model.safetensors, checked against the config. */
-export function runWeights({ folder, config }: OpenRun): Weights {
+/** The file to ship: the weights, or the adapter of a run that was trained with LoRA. */
+export const shippedFile = (folder: string): string => (existsSync(adapterFile(folder)) ? adapterFile(folder) : paths(folder).model);
+
+/** The weights that an adapter stands beside: those of another run, which must be what they were. */
+export function baseWeights({ folder, config }: OpenRun): Weights {
+  const { from, model } = config;
+  if (!from)
+    throw new FormatError("an adapter needs the run that it stands beside, and none is named", { at: "config.from", file: folder });
+  const cure = sentence`put it back, or write where it is now into config.json (from.run)`;
+  if (!isRun(from.run))
+    throw new RunError(sentence`${folder} is an adapter of ${from.run}, which is not there any more; ${cure}`, { code: "run.missing" });
+  const file = paths(from.run).model;
+  if (!existsSync(file)) throw noWeights(from.run);
+  if (fileHash(file) !== from.sha256)
+    throw new RunError(
+      sentence`${folder} is an adapter of the weights that ${file} had, and they have changed since (their SHA-256 was ${from.sha256.slice(0, 12)}…); ${cure}`,
+      { code: "run.changed" },
+    );
+  return weightsInFile(file, parametersOf(modelLoss(model)));
+}
+
+/** The weights to use: model.safetensors, checked against the config; or those of the base with the run's adapter in them. */
+export function runWeights(run: OpenRun): Weights {
+  const { folder, config } = run;
+  const { lora } = config.training;
+  if (lora) return loraWeights(folder, baseWeights(run), { model: config.model, lora });
   const file = paths(folder).model;
   if (!existsSync(file)) throw noWeights(folder);
   return weightsInFile(file, parametersOf(modelLoss(config.model)));
@@ -233,7 +259,8 @@ export type Calibration = z.output<typeof calibrationSchema>;
 
 /** What belongs to the weights in model.safetensors; nothing, if nothing was fitted to them. */
 export function readCalibration(folder: string): Calibration | undefined {
-  const { calibration: file, model } = paths(folder);
+  const file = paths(folder).calibration;
+  const model = shippedFile(folder);
   if (!existsSync(file)) return undefined;
   const found = calibrationSchema.safeParse(parsed(readText(file)));
   if (!found.success)
