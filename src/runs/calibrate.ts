@@ -8,7 +8,8 @@ import { judged, labelAnswers, labelMeasures } from "../evaluation/label-measure
 import { calibrationError, fittedTemperature, type Scored } from "../metrics/calibration.ts";
 import type { Device } from "../runtime/device.ts";
 import { TrainedModel } from "../trained/trained.ts";
-import { type Calibration, type OpenRun, paths, readCalibration, shippedFile, trainedParts } from "./folder.ts";
+import { type Calibration, type OpenRun, paths, readCalibration, shippedFile } from "./folder.ts";
+import { trainedParts } from "./weights.ts";
 
 // At the end of training a classifier's probabilities are compared with what was held out, and a temperature makes them true.
 
@@ -39,7 +40,7 @@ export async function calibrate(run: OpenRun, encoded: Encoded, device: Device):
   const trained = new TrainedModel({ ...trainedParts(run, device), temperature: 1 });
   try {
     const answers: Scored[] = [];
-    const shorter = cut(held, config.model.context).examples;
+    const shorter = cut(held, config.model.context, run.tokenizer).examples;
     for await (const { answers: own } of labelAnswers(trained, shorter, encoded.layout)) answers.push(...own);
     const temperature = fittedTemperature(spread(answers, Math.ceil(mostScores / trained.labels.length)));
     const {

@@ -5,17 +5,17 @@ import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
-import { diskError, fileHash, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { isHubFolder } from "../disk/hub-folder.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
+import { hubTokenizer } from "../hub/tokenizer.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Device } from "../runtime/device.ts";
-import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
+import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
-import { adapterFile, loraWeights } from "./adapter.ts";
+import { adapterFile } from "./adapter.ts";
 import { parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
@@ -148,16 +148,6 @@ function readLock(file: string): string {
   }
 }
 
-export function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
-  }
-}
-
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The config comes last, after whatever else the run begins with: with it, the folder is a run. */
@@ -172,6 +162,8 @@ export interface OpenRun {
   readonly folder: string;
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
+  /** Of a model that is no run, but somebody else's folder or file: where its weights are. */
+  readonly outside?: { readonly files: readonly string[]; weights(): Weights };
 }
 
 /** Reads a run's config and tokenizer, checked. */
@@ -179,9 +171,15 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
   const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
   if (!isRun(folder))
     throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
+  if (isHubFolder(folder))
+    throw new RunError(
+      sentence`${folder} is a model of Hugging Face, and no run that could go on; train from it: ${call("train", "<data>", { from: folder })}`,
+      { code: "run.missing" },
+    );
   const config = parseRunConfig(readText(configFile), configFile, models);
   const text = readText(tokenizerFile);
-  const tokenizer = parseTokenizer(text, tokenizerFile);
+  // what stands around a text is for models from elsewhere
+  const tokenizer = config.hub ? hubTokenizer(text, tokenizerFile, config.hub) : unframed(parseTokenizer(text, tokenizerFile));
   if (sha256(text) !== config.tokenizer.sha256)
     throw new RunError(
       `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,
@@ -216,29 +214,9 @@ export const noWeights = (folder: string): RunError =>
 /** The file to ship: the weights, or the adapter of a run that was trained with LoRA. */
 export const shippedFile = (folder: string): string => (existsSync(adapterFile(folder)) ? adapterFile(folder) : paths(folder).model);
 
-/** The weights that an adapter stands beside: those of another run, which must be what they were. */
-export function baseWeights({ folder, config }: OpenRun): Weights {
-  const { from, model } = config;
-  if (!from)
-    throw new FormatError("an adapter needs the run that it stands beside, and none is named", { at: "config.from", file: folder });
-  const cure = sentence`put it back, or write where it is now into config.json (from.run)`;
-  if (!isRun(from.run))
-    throw new RunError(sentence`${folder} is an adapter of ${from.run}, which is not there any more; ${cure}`, { code: "run.missing" });
-  const file = paths(from.run).model;
-  if (!existsSync(file)) throw noWeights(from.run);
-  if (fileHash(file) !== from.sha256)
-    throw new RunError(
-      sentence`${folder} is an adapter of the weights that ${file} had, and they have changed since (their SHA-256 was ${from.sha256.slice(0, 12)}…); ${cure}`,
-      { code: "run.changed" },
-    );
-  return weightsInFile(file, parametersOf(modelLoss(model)));
-}
-
-/** The weights to use: model.safetensors, checked against the config; or those of the base with the run's adapter in them. */
-export function runWeights(run: OpenRun): Weights {
-  const { folder, config } = run;
-  const { lora } = config.training;
-  if (lora) return loraWeights(folder, baseWeights(run), { model: config.model, lora });
+/** The weights that lie in a run: model.safetensors, checked against the config. */
+export function runWeights({ folder, config, outside }: OpenRun): Weights {
+  if (outside) return outside.weights();
   const file = paths(folder).model;
   if (!existsSync(file)) throw noWeights(folder);
   return weightsInFile(file, parametersOf(modelLoss(config.model)));
@@ -275,27 +253,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"]): TrainedParts {
-  const { folder, config, tokenizer } = run;
-  let weights: Weights | undefined;
-  let temperature: number | undefined;
-  return {
-    model: config.model,
-    tokenizer,
-    labels: config.labels,
-    device,
-    name: folder,
-    warn,
-    get weights() {
-      weights ??= runWeights(run);
-      return weights;
-    },
-    get temperature() {
-      temperature ??= readCalibration(folder)?.temperature ?? 1;
-      return temperature;
-    },
-  };
 }

@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { call, either, Sentence, sentence, setting, type Value } from "../base/sentence.ts";
-import { fileHash } from "../disk/files.ts";
+import { filesHash } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../models/any.ts";
@@ -10,7 +10,8 @@ import type { OwnModel } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
 import type { Origin, RunConfig, Task } from "./config.ts";
-import { noWeights, type OpenRun, runWeights, shippedFile } from "./folder.ts";
+import { noWeights, type OpenRun, shippedFile } from "./folder.ts";
+import { modelWeights } from "./weights.ts";
 
 // A run whose training goes on with other data: its tokenizer and its model are those of the new run, and its weights the start.
 
@@ -22,17 +23,17 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The weights that a run has now, and where they are from. */
 export function parentWeights(parent: OpenRun): { readonly weights: ParameterBuffer; readonly origin: Origin } {
-  const found = runWeights(parent);
+  const found = modelWeights(parent);
   const origin = originOf(parent);
   return { weights: found.buffer, origin }; // refused if the file was replaced since it was opened
 }
 
 /** Where weights are from. */
-export function originOf({ folder, config: { labels } }: OpenRun): Origin {
+export function originOf({ folder, config: { labels }, outside }: OpenRun): Origin {
   const file = shippedFile(folder);
-  if (!existsSync(file)) throw noWeights(folder);
-  const step = Number(readSafetensorsHeader(file)?.metadata.get("step") ?? 0);
-  return { run: resolve(folder), sha256: fileHash(file), step, ...(labels && { labels: labels.length }) };
+  if (!outside && !existsSync(file)) throw noWeights(folder);
+  const step = outside ? 0 : Number(readSafetensorsHeader(file)?.metadata.get("step") ?? 0);
+  return { run: resolve(folder), sha256: filesHash(outside?.files ?? [file]), step, ...(labels && { labels: labels.length }) };
 }
 
 /** An adapter stands beside weights that lie in one file; one beside an adapter would need both. */

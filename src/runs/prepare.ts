@@ -23,6 +23,7 @@ import {
   type TokenizerKind,
   tokenizerKinds,
   trainTokenizer,
+  unframed,
 } from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
@@ -161,6 +162,7 @@ export async function prepare(
     },
     training,
     ...(begun && { from: begun.origin }),
+    ...(from?.config.hub && { hub: from.config.hub }),
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
@@ -210,7 +212,7 @@ function refuseLora({ lora, from, training = {} }: RunSettings): void {
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
 const stratified = (source: DataSource): DataSource =>
-  source.kind === "recipe" || source.valid ? source : { split: "stratified", ...source };
+  source.kind === "recipe" || source.kind === "hub" || source.valid ? source : { split: "stratified", ...source };
 
 /** Settings that are for some tasks only. */
 function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {
@@ -297,7 +299,7 @@ async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings:
       code: "config.conflict",
       path: own,
     });
-  return parseTokenizer(await readTokenizer(kind), kind);
+  return unframed(parseTokenizer(await readTokenizer(kind), kind));
 }
 
 async function readTokenizer(file: string): Promise<string> {

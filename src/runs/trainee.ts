@@ -4,7 +4,8 @@ import { modelLoss } from "../models/any.ts";
 import { adapted, adapterLayout } from "../models/lora.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import { baseWeights, type OpenRun } from "./folder.ts";
+import type { OpenRun } from "./folder.ts";
+import { baseWeights } from "./weights.ts";
 
 // What of a run is trained: all of its model, or an adapter beside a base that is baked into the graph.
 

@@ -1,5 +1,6 @@
 import { bytesPerElement, type DType, elementCount, type HostArray } from "../base/arrays.ts";
 import { FormatError } from "../base/errors.ts";
+import { halfValues } from "./half.ts";
 import { isWellFormed, shown } from "./header-scanner.ts";
 import { type FileDType, largestHeader, metadataKey, parseSafetensorsHeader, type TensorPlace } from "./safetensors-header.ts";
 
@@ -97,10 +98,18 @@ export function tensorOf({ dtype, shape }: TensorPlace, bytes: Uint8Array): Host
     case "BOOL":
       return { dtype: "bool", shape, data: viewOf(Uint8Array, bytes) };
     case "F16":
-      return { dtype: "float32", shape, data: Float32Array.from(viewOf(Uint16Array, bytes), halfValue) };
+      return { dtype: "float32", shape, data: halves(viewOf(Uint16Array, bytes)) };
     case "BF16":
-      return { dtype: "float32", shape, data: new Float32Array(Uint32Array.from(viewOf(Uint16Array, bytes), (bits) => bits << 16).buffer) };
+      return { dtype: "float32", shape, data: brains(viewOf(Uint16Array, bytes)) };
   }
+}
+
+/** By a table of all that there are: a billion of them take seconds, not minutes. */
+function halves(bits: Uint16Array): Float32Array {
+  const values = halfValues();
+  const numbers = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) numbers[i] = values[bits[i]];
+  return numbers;
 }
 
 interface ArrayType<T> {
@@ -113,11 +122,9 @@ function viewOf<T>(Type: ArrayType<T>, bytes: Uint8Array): T {
   return new Type(aligned.buffer, aligned.byteOffset, bytes.length / Type.BYTES_PER_ELEMENT);
 }
 
-/** The value of the 16 bits of an IEEE half: one for the sign, five for the exponent, ten for the fraction. */
-function halfValue(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1;
-  const exponent = (bits >> 10) & 0x1f;
-  const fraction = bits & 0x3ff;
-  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
-  return exponent === 0 ? sign * fraction * 2 ** -24 : sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+/** bfloat16 is the upper half of a float32. */
+function brains(bits: Uint16Array): Float32Array {
+  const whole = new Uint32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) whole[i] = bits[i] << 16;
+  return new Float32Array(whole.buffer);
 }
