@@ -11,6 +11,7 @@ import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import { type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
@@ -28,6 +29,7 @@ import {
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
+import { loraLayout } from "./adapter.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
@@ -39,7 +41,10 @@ import {
   continuedModel,
   goneLabels,
   joinedLabels,
+  originOf,
   parentWeights,
+  refuseAdapter,
+  refuseNewLabels,
   refuseOtherLabelling,
   refuseOtherTask,
   refuseTokenizer,
@@ -60,9 +65,20 @@ export interface RunSettings {
   readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
   /** How much each class counts (classify, tag). */
   readonly classWeights?: ClassWeights;
-  readonly training?: Partial<Omit<TrainingConfig, "classWeights">>;
+  readonly training?: Partial<Omit<TrainingConfig, "classWeights" | "lora">>;
+  /** An adapter to train in the place of the weights of `from`; a rank, or more of it. */
+  readonly lora?: LoraSettings;
   /** A run whose weights are the start; its tokenizer and its model are those of the new run. */
   readonly from?: OpenRun;
+}
+
+/** What is left out: alpha is twice the rank, nothing is dropped, and queries and values get adapters. */
+export interface LoraSettings {
+  readonly rank: number;
+  readonly alpha?: number;
+  readonly dropout?: number;
+  /** Names of matrices (q, k, v, out, gate, expand, contract …), or `all`. */
+  readonly targets?: readonly string[];
 }
 
 export interface Prepared {
@@ -81,6 +97,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const { model: given = {}, from } = settings;
   if (from) refuseTokenizer(from, settings);
+  refuseLora(settings);
   let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
   const source = stratified(settings.source);
   const learn: Learn = async (found, texts) => {
@@ -117,17 +134,20 @@ export async function prepare(
     ? continuedModel(from, given, labels?.length)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
-  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training) : (settings.training ?? {});
+  const lora = settings.lora && loraOf(settings.lora, model);
+  if (from && lora && labels) refuseNewLabels(from, labels);
+  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training, lora) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
     ...(classWeights && { classWeights }),
+    ...(lora && { lora }),
   });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), {
-    trained: trainedLayout(layout, training.freeze).total,
+    trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
     length: Math.min(model.context, longest ?? model.context),
   });
-  const begun = from && startOf(from, layout, training.seed);
+  const begun = from && (lora ? adapterStart(from, loraLayout(model, lora), training.seed) : startOf(from, layout, training.seed));
   const config: RunConfig = {
     format: 1,
     task,
@@ -157,6 +177,38 @@ function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readon
   const start = initialise(layout, chance(seed));
   carryOver(start, weights);
   return { start, origin };
+}
+
+/** An adapter at its start, which changes nothing: B is 0. The weights that it stands beside stay where they are. */
+function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
+  return { start: initialise(layout, chance(seed)), origin: originOf(from) };
+}
+
+/** An adapter with everything settled: its targets are named one by one. */
+function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig): Lora {
+  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets) };
+}
+
+/** An adapter needs something to stand beside. */
+function refuseLora({ lora, from, training = {} }: RunSettings): void {
+  if (!lora) return;
+  if (!from)
+    throw new ConfigError(
+      sentence`${setting("lora")} trains an adapter beside weights that are there; say whose, with ${setting("from")}`,
+      {
+        code: "config.conflict",
+        path: "training.lora",
+      },
+    );
+  refuseAdapter(from);
+  if (training.freeze)
+    throw new ConfigError(
+      sentence`${setting("lora")} freezes all that is not the adapter, so ${setting("freeze")} has no meaning beside it`,
+      {
+        code: "config.conflict",
+        path: "training.freeze",
+      },
+    );
 }
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
