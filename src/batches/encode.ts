@@ -1,6 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { type Sentence, sentence, setting } from "../base/sentence.ts";
 import type { Classified, Example, ExampleTask, Labelling, Origin, Pair, SeveralLabelled, Tagged } from "../text/examples.ts";
+import { around, cutAround, frameOf } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
 import {
@@ -35,15 +36,18 @@ function labelIndex(labels: readonly string[]): (label: string, origin: Origin) 
 
 export function encodeClassified(examples: readonly Classified[], tokenizer: Tokenizer, labels: readonly string[]): LabelledIds[] {
   const indexOf = labelIndex(labels);
-  return examples.map((example) => ({ ids: nonEmpty(tokenizer.encode(example.text), example), label: indexOf(example.label, example) }));
+  return examples.map((example) => ({ ids: readIds(example, tokenizer), label: indexOf(example.label, example) }));
 }
+
+const readIds = (example: Classified | SeveralLabelled, tokenizer: Tokenizer): Int32Array =>
+  around(nonEmpty(tokenizer.encode(example.text), example), tokenizer);
 
 export function encodeSeveral(examples: readonly SeveralLabelled[], tokenizer: Tokenizer, labels: readonly string[]): SeveralIds[] {
   const indexOf = labelIndex(labels);
   return examples.map((example) => {
     const there = new Uint8Array(labels.length);
     for (const label of example.labels) there[indexOf(label, example)] = 1;
-    return { ids: nonEmpty(tokenizer.encode(example.text), example), there };
+    return { ids: readIds(example, tokenizer), there };
   });
 }
 
@@ -82,7 +86,7 @@ export function encodeTagged(examples: readonly Tagged[], tokenizer: Tokenizer, 
       if (unit.length > 0) tags[at] = indexOf(example.tags[i], example);
       at += unit.length;
     }
-    return { ids, tags };
+    return { ids: around(ids, tokenizer), tags: around(tags, tokenizer, ignored) };
   });
 }
 
@@ -111,19 +115,22 @@ function ends({ start, end }: Tokenizer): { start: number; end: number } {
   return { start, end };
 }
 
-export function encodeSource(text: string, tokenizer: Tokenizer): Int32Array {
-  return concatenated([tokenizer.encode(text), Int32Array.of(ends(tokenizer).end)]);
+/** A source or target with its end, or with what the tokenizer wants around it. */
+function whole(text: string, tokenizer: Tokenizer): Int32Array {
+  const ids = tokenizer.encode(text);
+  return tokenizer.frame ? around(ids, tokenizer) : concatenated([ids, Int32Array.of(ends(tokenizer).end)]);
 }
 
+export const encodeSource = whole;
+
+/** What a target begins with: the token that starts it, and what the tokenizer wants before a text. */
+export const targetStart = (tokenizer: Tokenizer): number[] => [tokenizer.start ?? 0, ...frameOf(tokenizer).before];
+
 export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): PairIds[] {
-  const { start, end } = ends(tokenizer);
+  const { start } = ends(tokenizer);
   return examples.map(({ source, target }) => {
-    const ids = tokenizer.encode(target);
-    return {
-      source: encodeSource(source, tokenizer),
-      target: concatenated([Int32Array.of(start), ids]),
-      targets: concatenated([ids, Int32Array.of(end)]),
-    };
+    const targets = whole(target, tokenizer);
+    return { source: encodeSource(source, tokenizer), target: concatenated([Int32Array.of(start), targets.subarray(0, -1)]), targets };
   });
 }
 
@@ -152,12 +159,20 @@ export function encoding(task: ExampleTask, tokenizer: Tokenizer, labels: readon
   return kinds[task === "classify" && labelling === "several" ? "several" : task] as Encoding;
 }
 
-/** The same examples, none longer than the context, and how many had to be cut. */
-export function cut<E extends object>(examples: readonly E[], context: number): { examples: E[]; count: number } {
+/** The same examples, none longer than the context, and how many had to be cut. What stands after a text stays there. */
+export function cut<E extends object>(
+  examples: readonly E[],
+  context: number,
+  tokenizer: Pick<Tokenizer, "frame"> = {},
+): { examples: E[]; count: number } {
+  const shortest = (name: string, value: Int32Array) =>
+    name === "target" || name === "targets"
+      ? value.subarray(0, context)
+      : cutAround(value, context, tokenizer, name === "tags" ? ignored : undefined);
   let count = 0;
   const shorter = examples.map((example) => {
     const parts = Object.entries(example).map(([name, value]) =>
-      value instanceof Int32Array && value.length > context ? ([name, value.subarray(0, context)] as const) : ([name, value] as const),
+      value instanceof Int32Array && value.length > context ? ([name, shortest(name, value)] as const) : ([name, value] as const),
     );
     if (parts.every(([name, value]) => value === example[name as keyof E])) return example;
     count++;

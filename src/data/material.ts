@@ -28,7 +28,7 @@ interface Reader {
 }
 
 export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenizer): Material {
-  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader);
+  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader, tokenizer);
 }
 
 function textMaterial({ train, valid }: EncodedText, { model, training }: Reader, tokenizer: Tokenizer): Material {
@@ -48,11 +48,11 @@ function textMaterial({ train, valid }: EncodedText, { model, training }: Reader
   };
 }
 
-function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader): Material {
+function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
   const { batch, seed } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
-  const [shorter, held] = [cut(train, context), cut(validationPart({ layout, valid }), context)];
+  const [shorter, held] = [cut(train, context, tokenizer), cut(validationPart({ layout, valid }), context, tokenizer)];
   const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
   return {
     batches,

@@ -114,7 +114,7 @@ async function evaluateLabels(
   const whole = await new Turns(options.signal).mapped(examples, encode);
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
+  const encoded = shortened(whole, trained, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
   return labelMeasures(trained, await judgedRows(trained, encoded, layout, options.signal));
 }
 
@@ -123,11 +123,11 @@ async function evaluateTranslation(
   examples: readonly Pair[],
   options: EvaluateOptions,
 ): Promise<TranslationMeasures> {
-  const { tokenizer, model } = trained;
+  const { tokenizer } = trained;
   const whole = await new Turns(options.signal).mapped(examples, (some) => encodePairs(some, tokenizer));
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn);
+  const encoded = shortened(whole, trained, warn);
   const questions = questionsOf(examples);
   const sources = questions.map(({ place }) => encoded[place].source);
   const targets = (await translateIds(trained, sources, options)).map(({ tokens }) => tokens);
@@ -157,8 +157,8 @@ function warnUnknown(count: number, warn: Warn): void {
   for (const sentence of unknownSentence(count)) warn(sentence);
 }
 
-function shortened<E extends object>(examples: readonly E[], context: number, warn: Warn): readonly E[] {
-  const { examples: shorter, count } = cut(examples, context);
+function shortened<E extends object>(examples: readonly E[], { model: { context }, tokenizer }: TrainedModel, warn: Warn): readonly E[] {
+  const { examples: shorter, count } = cut(examples, context, tokenizer);
   for (const sentence of cutSentence(count, examples.length, "examples", context)) warn(sentence);
   return shorter;
 }
@@ -172,7 +172,7 @@ export function* fewBatches(trained: TrainedModel, data: EvaluationData): Genera
     yield* windowsOf(trained, data, Math.ceil(mostTokens / model.context));
     return;
   }
-  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context).examples;
+  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context, tokenizer).examples;
   const usualLength = pairs.reduce((sum, { targets }) => sum + targets.length, 0) / pairs.length;
   const few = pairs.slice(0, Math.max(1, Math.ceil(mostTokens / usualLength)));
   yield* scoringBatches(few, pairLayout, { batch: 32, shapes: "any" });
