@@ -22,8 +22,8 @@ export interface GgufFacts {
 export interface GgufFamily {
   /** general.architecture */
   readonly architecture: string;
-  /** The name of the family whose tables read the rest. */
-  readonly family: string;
+  /** What config.json calls the families that are kept so; the first one is read. */
+  readonly modelTypes: readonly string[];
   readonly names: GgufNames;
   /** Its settings as a config.json. Keys are those after the architecture's name: `block_count`, `attention.head_count`. */
   config(settings: ConfigReader, facts: GgufFacts): JsonObject;
@@ -143,7 +143,7 @@ export function frequenciesOf(model: Decoder): Float32Array | undefined {
 
 const llama: GgufFamily = {
   architecture: "llama",
-  family: "Llama",
+  modelTypes: ["llama", "mistral"],
   names: llamaPairs,
   config(settings, facts) {
     const words = llamaWords(settings, facts);
@@ -158,11 +158,15 @@ const llama: GgufFamily = {
     };
   },
   settings: llamaSettings,
+  reasons: (model) => {
+    const { window } = model as Windowed;
+    return window !== undefined && window < model.context ? [`window is ${window} (only without)`] : [];
+  },
 };
 
 const qwen2: GgufFamily = {
   architecture: "qwen2",
-  family: "Qwen2",
+  modelTypes: ["qwen2"],
   names: plainNames,
   config(settings, facts) {
     const { head_dim, ...words } = llamaWords(settings, facts);
@@ -180,7 +184,7 @@ const qwen2: GgufFamily = {
 
 const qwen3: GgufFamily = {
   architecture: "qwen3",
-  family: "Qwen3",
+  modelTypes: ["qwen3"],
   names: plainNames,
   config(settings, facts) {
     const words = llamaWords(settings, facts);
@@ -210,7 +214,7 @@ const gemmaReasons = (model: Decoder, large: number): string[] => {
 
 const gemma2: GgufFamily = {
   architecture: "gemma2",
-  family: "Gemma 2",
+  modelTypes: ["gemma2"],
   names: gemmaNames,
   config(settings, facts) {
     const words = llamaWords(settings, facts);
@@ -235,7 +239,7 @@ const gemma2: GgufFamily = {
 
 const gemma3: GgufFamily = {
   architecture: "gemma3",
-  family: "Gemma 3",
+  modelTypes: ["gemma3_text"],
   names: gemmaNames,
   config(settings, facts) {
     const words = llamaWords(settings, facts);
@@ -285,7 +289,7 @@ const capSettings = ({ scoreCap, scoresCap }: Windowed) => ({
 
 const gpt2: GgufFamily = {
   architecture: "gpt2",
-  family: "GPT-2",
+  modelTypes: ["gpt2"],
   names: gpt2Names,
   config(settings, facts) {
     const { heads, width, layers, context, hidden, vocab, tie } = common(settings, facts);
@@ -322,7 +326,7 @@ const sharedSettings = (model: Decoder) => ({
 
 const neox: GgufFamily = {
   architecture: "gptneox",
-  family: "GPT-NeoX",
+  modelTypes: ["gpt_neox"],
   names: neoxNames,
   config(settings, facts) {
     const { heads, width, size, layers, context, hidden, vocab, tie } = common(settings, facts);
@@ -354,7 +358,7 @@ const neox: GgufFamily = {
 
 const phi2: GgufFamily = {
   architecture: "phi2",
-  family: "Phi",
+  modelTypes: ["phi"],
   names: phiNames,
   config(settings, facts) {
     const { heads, kvHeads, width, size, layers, context, hidden, vocab, tie } = common(settings, facts);
@@ -382,7 +386,9 @@ const phi2: GgufFamily = {
 
 export const ggufFamilies: readonly GgufFamily[] = [llama, qwen2, qwen3, gemma2, gemma3, gpt2, neox, phi2];
 
-export const ggufFamilyCalled = (family: string): GgufFamily | undefined => ggufFamilies.find((one) => one.family === family);
+/** The architecture that a family of Hugging Face is kept as. */
+export const ggufFamilyFor = (modelTypes: readonly string[]): GgufFamily | undefined =>
+  ggufFamilies.find((one) => one.modelTypes.some((type) => modelTypes.includes(type)));
 
 /** The family of a file. */
 export function ggufFamilyOf(metadata: GgufMetadata, where: string): GgufFamily {
