@@ -53,6 +53,10 @@ const commands = {
     arguments: run,
     summary: "writes a trained model for others to run: Python's transformers, transformers.js, ONNX Runtime, llama.cpp",
   },
+  import: {
+    arguments: { "<folder>": "a folder of Hugging Face" },
+    summary: "a run of somebody else's model; every command also takes the folder itself",
+  },
   recipes: {
     arguments: { "[name]": "one of them, with its settings" },
     summary: "the ready recipes, what each teaches and the result it reaches",
