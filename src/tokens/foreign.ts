@@ -4,6 +4,7 @@ import { amended } from "./amend.ts";
 import { bytesOf, readable } from "./bytes.ts";
 import { isWhitespace, wellFormed } from "./cut.ts";
 import { IdList } from "./id-list.ts";
+import { frameOfText } from "./post-processor.ts";
 import { roles } from "./roles.ts";
 import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -28,6 +29,7 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
   const inner = guarded(() => new Package(amended(json), { unk_token }));
   const names = new Map([...ids].map(([token, id]) => [id, token]));
   const size = [...names.keys()].reduce((most, id) => Math.max(most, id + 1), 0);
+  const frame = frameOfText(json.post_processor, size, where);
   const added = new Set(json.added_tokens.map(({ id }) => id));
   const byteLevel = JSON.stringify(json.decoder).includes('"ByteLevel"');
   const prepends = JSON.stringify(json.normalizer).includes('"Prepend"');
@@ -50,6 +52,7 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
     size,
     json,
     ...roles(json, ids),
+    ...(frame && { frame }),
     encode: (text) =>
       guarded(() => {
         const found = new IdList(text.length >> 2);
