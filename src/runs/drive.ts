@@ -102,7 +102,7 @@ export async function* drive(
   const { steps, seed, threads } = training;
   const device = { ...(options.device ?? nodeDevice()), threads };
   const { classWeights } = training;
-  const loss = modelLoss(model, { smoothing: training.labelSmoothing, classWeights, ...(config.task === "lm" && { ignore: null }) });
+  const loss = modelLoss(model, { smoothing: training.labelSmoothing, classWeights, ...(material.kind === "text" && { ignore: null }) });
   const layout = parametersOf(loss);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
@@ -161,7 +161,7 @@ export async function* drive(
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,
-      symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",
+      symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
       patience: training.patience || Number.POSITIVE_INFINITY,
       progress,

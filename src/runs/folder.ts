@@ -259,6 +259,7 @@ export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["
     model: config.model,
     tokenizer,
     labels: config.labels,
+    chat: config.chat,
     device,
     name: folder,
     warn,

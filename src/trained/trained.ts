@@ -4,6 +4,7 @@ import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Task } from "../text/examples.ts";
+import type { ChatFormat } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Warn } from "./reading.ts";
@@ -19,6 +20,8 @@ export interface TrainedParts {
   readonly device: Device;
   /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
   readonly temperature?: number;
+  /** How it reads a conversation, where it was made for any. */
+  readonly chat?: ChatFormat;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
   /** Told what is noteworthy about texts and rounding, by whatever uses the model and has no `warn` of its own; nobody if left out. */
@@ -79,6 +82,10 @@ export class TrainedModel implements TrainedParts {
   /** What a classifier's scores are divided by before they become probabilities. */
   get temperature(): number {
     return this.#parts.temperature ?? 1;
+  }
+
+  get chat(): ChatFormat | undefined {
+    return this.#parts.chat;
   }
 
   get task(): Task {
