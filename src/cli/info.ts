@@ -90,7 +90,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
   const source = sourceName(data.source);
   const several = givesSeveral(model);
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
-  const unit = task === "lm" ? "bytes" : "examples";
+  const unit = data.longest === undefined ? "bytes" : "examples";
   const imported = data.source.kind === "hub";
   const lines: [string, string][] = [
     ["run", run],

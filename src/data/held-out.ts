@@ -43,9 +43,9 @@ export async function givenData(
   warn: Warn = () => {},
 ): Promise<HeldOut> {
   const { task, data, model } = owner.config;
-  if (task === "lm") {
+  if (task === "lm" && files.some((file) => formatOf(file) === "txt")) {
     const wrong = files.find((file) => formatOf(file) !== "txt");
-    if (wrong) throw new DataError(`${wrong}: the run is a language model, which is evaluated on .txt files`);
+    if (wrong) throw new DataError(`${wrong} has examples, and others are text; evaluate on one kind at a time`);
     const documents = await openTexts(files, 0);
     const sha256 = await drained(inspectTexts(documents));
     for (const sentence of trainedTexts(owner, files, sha256)) warn(sentence);
@@ -88,7 +88,7 @@ async function trainedExamples({ config: { task, data } }: DataOwner, examples: 
 export async function givenRows(owner: DataOwner, data: GivenRows, cache: string, warn: Warn, signal?: AbortSignal): Promise<HeldOut> {
   const { task, model } = owner.config;
   const given = await readRows(data, task, "data", new Turns(signal), labellingFor(task, model));
-  if (given.task !== "lm") {
+  if (given.kind === "examples") {
     for (const sentence of await trainedExamples(owner, given.examples)) warn(sentence);
     return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };
   }

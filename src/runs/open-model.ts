@@ -6,6 +6,7 @@ import type { HubRecord } from "../hub/record.ts";
 import { type Architecture, taskOf } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { usualThreads } from "../node/machine.ts";
+import { chatFormatOf } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { RunConfig } from "./config.ts";
@@ -52,6 +53,7 @@ export interface Outside {
 /** A model from outside in the form of a run. Its training settings are those that going on from it begins with. */
 export function outsideRun({ path, model, labels, record, tokenizer, tokenizerText, files, weights }: Outside): OpenRun {
   const task = taskOf(model);
+  const chat = chatFormatOf(record.tokenizerConfig, record.chatTemplate);
   const config: RunConfig = {
     format: 1,
     task,
@@ -60,6 +62,7 @@ export function outsideRun({ path, model, labels, record, tokenizer, tokenizerTe
     tokenizer: { kind: tokenizer.kind, sha256: sha256(tokenizerText) },
     data: { source: { kind: "hub", from: resolve(path) }, sha256: "", train: 0, valid: 0 },
     training: trainingDefaults(task, gentle, { width: model.width, threads: usualThreads() }),
+    ...(chat && { chat }),
     hub: record,
   };
   return { folder: path, config, tokenizer, outside: { files, weights } };

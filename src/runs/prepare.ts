@@ -16,6 +16,7 @@ import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example, Labelling } from "../text/examples.ts";
+import { usualChat } from "../tokens/chat-template.ts";
 import {
   type NormalForm,
   parseTokenizer,
@@ -125,10 +126,11 @@ export async function prepare(
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
+  const chat = from?.config.chat ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
   const positions = "positions" in early ? early.positions : undefined;
   const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
-  const usual = longest === undefined ? undefined : contextFor(task as Exclude<Task, "lm">, longest, positions);
+  const usual = longest === undefined ? undefined : contextFor(task, longest, positions);
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
     ? continuedModel(from, given, labels?.length)
@@ -154,6 +156,7 @@ export async function prepare(
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
+    ...(chat && { chat }),
     data: {
       source: task === "classify" ? source : settings.source,
       sha256: raw.sha256,
@@ -230,6 +233,8 @@ function refuseForTask({ classWeights = "none", training = {} }: RunSettings, ta
     });
 }
 
+const isConversation = (example: Example): boolean => "messages" in example;
+
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
 interface Settled {
@@ -286,7 +291,7 @@ const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): n
 
 async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
   const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
-  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
+  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train ?? []) : tokenizerFor[found.task]);
   if ((tokenizerKinds as readonly string[]).includes(kind))
     return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize, signal });
   if (!kind.endsWith(".json"))
