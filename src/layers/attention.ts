@@ -58,6 +58,8 @@ export interface Past extends KeysAndValues {
   readonly places: Places;
   /** bool [batch, 1, query, past + new] */
   readonly allowed: Tensor;
+  /** Whether keys and values from before and new ones are put together: elsewhere the past may be empty, and an empty product wrong. */
+  readonly joined?: boolean;
 }
 
 export interface AttentionInputs {
@@ -177,6 +179,7 @@ function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
 function fused(p: Scope, { q, k, v, bias, causal, allowed, past }: Parts, { score, dropout: rate }: AttentionConfig): Tensor {
   const scale = score === "scaled" ? q.shape[3].known ** -0.5 : 1;
+  if (past?.joined) return attend(q, concat([past.k, k], 2), concat([past.v, v], 2), { scale, bias: additive(past.allowed, bias, q) }).mixed;
   if (past) return attendPast(q, past, { k, v }, { scale, bias: additive(past.allowed, bias, q) as Tensor });
   const noise = dropNoise(p.at("pattern"), [...q.shape.slice(0, 3), k.shape[2]], rate);
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;

@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { ConfigError, DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
+import { isAlive } from "../disk/files.ts";
 import { isWriting, PartFile, type PartState, readPart } from "../disk/part-file.ts";
 import { hashFiles, unreadable } from "../disk/text-files.ts";
 import { noWeights, paths, sha256 } from "../runs/folder.ts";
