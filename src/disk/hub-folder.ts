@@ -22,6 +22,8 @@ export interface HubFolder extends Recognised {
   readonly tokenizer?: Tokenizer;
   /** The text of its tokenizer.json. */
   readonly tokenizerText?: string;
+  /** The files of its weights. */
+  readonly files: readonly string[];
   /** All tensors are matched by name and shape when this is called; numbers are read later. */
   weights(temporary: string): Weights;
 }
@@ -63,6 +65,7 @@ export function openHubFolder(folder: string): HubFolder {
     ...found,
     folder,
     record,
+    files: tensors.files,
     ...(tokenizer && { tokenizer, tokenizerText }),
     weights(temporary) {
       const layout = parametersOf(modelLoss(found.model));

@@ -24,9 +24,9 @@ export async function translateIds(
   sources: readonly Int32Array[],
   { beams = 1, lengthPenalty, signal }: TranslateOptions = {},
 ): Promise<Hypothesis[]> {
-  const { end = 0 } = trained.tokenizer;
+  const { end = 0, ends } = trained.tokenizer;
   const start = targetStart(trained.tokenizer);
-  const forbidden = unwritten(trained.tokenizer);
+  const forbidden = unwritten(trained);
   const order = [...sources.keys()].sort((a, b) => sources[a].length - sources[b].length || a - b);
   const found: Hypothesis[] = new Array(sources.length);
   const count = Math.max(1, Math.floor(rowsAtOnce / beams));
@@ -35,7 +35,7 @@ export async function translateIds(
     for (let first = 0; first < order.length; first += count) {
       const members = order.slice(first, first + count);
       const prompts = members.map((i) => ({ ids: start, source: sources[i] }));
-      const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, forbidden, tokens: speaker.longest, signal });
+      const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, ends, forbidden, tokens: speaker.longest, signal });
       for (const [row, i] of members.entries()) found[i] = best[row][0];
     }
     return found;

@@ -4,7 +4,7 @@ import { encodePairs, encodeSource, tagUnits, targetStart } from "../batches/enc
 import { translateIds } from "../generation/translator.ts";
 import { described, givesSeveral, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
-import { around } from "../tokens/around.ts";
+import { around, begun } from "../tokens/around.ts";
 import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
@@ -115,11 +115,12 @@ function readable(run: TrainedModel, what: string, ids: Int32Array, { keep = "fi
 
 const nothing = (what: string): ConfigError => new ConfigError(`there is no token in the ${what} to look at; give one that is not empty`);
 
-/** What is read of a text: language models read it as it is, the others with what their tokenizer wants around it. */
+/** What is read of a text: with what the tokenizer wants before it, and, where nothing is to go on, after it. */
 function idsOf({ tokenizer, model }: TrainedModel, text: string): Int32Array {
   const task = taskOf(model);
   const ids = task === "tag" ? Int32Array.from(tagUnits(text, tokenizer).flatMap((unit) => [...unit])) : tokenizer.encode(text);
-  return task === "lm" || ids.length === 0 ? ids : around(ids, tokenizer);
+  if (task === "lm") return begun(ids, tokenizer);
+  return ids.length === 0 ? ids : around(ids, tokenizer);
 }
 
 const piecesOf = ({ tokenizer }: TrainedModel, ids: Int32Array): string[] => Array.from(ids, (id) => tokenizer.piece(id));

@@ -84,10 +84,10 @@ export async function exportModel(trained: TrainedModel, options: ExportOptions)
 
 function refuseWeights({ weights: able }: Exporter, to: string, weights: ExportWeights): void {
   if (able.includes(weights)) return;
-  throw new ConfigError(
-    sentence`a ${to} export has no weights ${weights}; choose ${either(able.map((one) => setting("weights", one)))}`,
-    { code: "config.choice", path: "weights" },
-  );
+  throw new ConfigError(sentence`a ${to} export has no weights ${weights}; choose ${either(able.map((one) => setting("weights", one)))}`, {
+    code: "config.choice",
+    path: "weights",
+  });
 }
 
 /** An export must not take the place of what it is made of, nor lie in it. */

@@ -247,11 +247,11 @@ interface Making {
 async function madeOf(run: Trained, options: object, { added, survey, size }: Making): Promise<PartState["made"]> {
   const { folder, config } = run.run;
   const { training: _, data: __, ...model } = config;
-  const { model: weights } = paths(folder);
-  if (!existsSync(weights)) throw noWeights(folder);
+  const files = run.run.outside?.files ?? [paths(folder).model];
+  if (files.some((file) => !existsSync(file))) throw noWeights(folder);
   const plain = (_: string, value: unknown) => (value instanceof Map ? [...value] : value);
   return {
-    model: sha256(JSON.stringify([model, await hashFiles([weights]), run.device.precision ?? "f32", run.temperature])),
+    model: sha256(JSON.stringify([model, await hashFiles(files), run.device.precision ?? "f32", run.temperature])),
     column: survey.column,
     columns: JSON.stringify(survey.columns),
     options: JSON.stringify(options, plain),

@@ -1,6 +1,8 @@
 import { cacheFolder } from "../data/cache.ts";
 import { givenData, givenRows, ownData } from "../data/held-out.ts";
+import { type EmbedOptions, embedTexts } from "../evaluation/embed.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
+import { type Filling, type FillOptions, fillTexts } from "../evaluation/fill.ts";
 import { type Classification, classifyTexts, type PredictOptions, type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { type Translation, translateTexts } from "../evaluation/translate.ts";
 import type { TranslateOptions } from "../generation/translator.ts";
@@ -10,7 +12,8 @@ import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { Read, ReadingOptions } from "../inspection/reading.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
-import { type OpenRun, openRun, trainedParts } from "../runs/folder.ts";
+import { type OpenRun, trainedParts } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import type { Device, Precision } from "../runtime/device.ts";
 import type { Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
@@ -86,6 +89,16 @@ export class Trained extends TrainedModel {
     return collected(tagTexts(this, texts, options));
   }
 
+  /** The vector of each text, from an encoder of any task: for search, and to compare texts by meaning. */
+  async embed(texts: readonly string[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    return (await collected(embedTexts(this, texts, options))).map(({ vector }) => vector);
+  }
+
+  /** The likeliest words where texts have a mask, from a model that was trained on hidden words. */
+  fill(texts: readonly string[], options: FillOptions = {}): Promise<Filling[]> {
+    return collected(fillTexts(this, texts, options));
+  }
+
   /** Answers every row of a .csv, .tsv or .jsonl, and writes the rows with their answers to another; stopped, the same call goes on where it was. */
   predictFile(from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
     return predictFile(this, from, to, options);
@@ -118,8 +131,8 @@ export class Trained extends TrainedModel {
   }
 }
 
-/** Opens a run folder. */
-export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openRun(folder, options.models), options);
+/** Opens a run folder, or a folder of Hugging Face. */
+export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openModel(folder, options.models), options);
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -142,6 +142,7 @@ export async function prepare(
     },
     training,
     ...(begun && { from: begun.origin }),
+    ...(from?.config.hub && { hub: from.config.hub }),
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
@@ -159,7 +160,7 @@ function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readon
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
 const stratified = (source: DataSource): DataSource =>
-  source.kind === "recipe" || source.valid ? source : { split: "stratified", ...source };
+  source.kind === "recipe" || source.kind === "hub" || source.valid ? source : { split: "stratified", ...source };
 
 /** Settings that are for some tasks only. */
 function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {

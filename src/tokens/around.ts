@@ -22,6 +22,13 @@ export function around(ids: Int32Array, tokenizer: Framed, filler?: number): Int
   return all;
 }
 
+/** A text that goes on, with what stands before one; where it has that already, as chats do, it is left as it is. */
+export function begun(ids: Int32Array, tokenizer: Framed): Int32Array {
+  const { before } = frameOf(tokenizer);
+  if (ids.length === 0 || before.length === 0 || before.every((id, i) => ids[i] === id)) return ids;
+  return Int32Array.from([...before, ...ids]);
+}
+
 /** The first of them, at most so many, of which the last are what stands after a text. */
 export function cutAround(ids: Int32Array, most: number, tokenizer: Framed, filler?: number): Int32Array {
   const { after } = frameOf(tokenizer);

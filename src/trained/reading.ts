@@ -17,18 +17,27 @@ export function separator(tokenizer: Tokenizer): number | undefined {
 }
 
 /** What the first token of a scored text follows: what the model met between documents. */
-export const beforeText = (tokenizer: Tokenizer): number => separator(tokenizer) ?? 0;
+export const beforeText = (tokenizer: Tokenizer): number => tokenizer.frame?.before.at(-1) ?? separator(tokenizer) ?? 0;
 
 /** What an empty prompt begins with: the same, where there is such a token. */
 export function beginning(tokenizer: Tokenizer): number {
-  const id = separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : beforeText(tokenizer));
+  const id =
+    tokenizer.frame?.before.at(-1) ?? separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : beforeText(tokenizer));
   if (id === undefined) throw new DataError("this tokenizer has no token to begin an empty prompt with; write one");
   return id;
 }
 
-/** Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. */
-export const unwritten = ({ unknown, start, end }: Tokenizer): ReadonlySet<number> =>
-  new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
+/**
+ * Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. A model from outside may
+ * write whatever its tokenizer has; rows of its table beyond that are nobody's.
+ */
+export function unwritten({ tokenizer, model, hub }: Writer): ReadonlySet<number> {
+  const { unknown, start, end, size } = tokenizer;
+  if (hub) return new Set(Array.from({ length: Math.max(0, model.vocab - size) }, (_, i) => size + i));
+  return new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
+}
+
+type Writer = { readonly tokenizer: Tokenizer; readonly model: { readonly vocab: number }; readonly hub?: unknown };
 
 export type Warn = (sentence: string) => void;
 

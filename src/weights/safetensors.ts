@@ -2,7 +2,14 @@ import { bytesPerElement, type DType, elementCount, type HostArray } from "../ba
 import { FormatError } from "../base/errors.ts";
 import { halfValues } from "./half.ts";
 import { isWellFormed, shown } from "./header-scanner.ts";
-import { type FileDType, largestHeader, metadataKey, parseSafetensorsHeader, type TensorPlace } from "./safetensors-header.ts";
+import {
+  type FileDType,
+  dtypeBytes as fileBytes,
+  largestHeader,
+  metadataKey,
+  parseSafetensorsHeader,
+  type TensorPlace,
+} from "./safetensors-header.ts";
 
 // The safetensors format: eight bytes with the header's length, a header in JSON, and then the numbers, little-endian.
 
@@ -45,6 +52,32 @@ export function safetensorsParts(
     begin = end;
   }
   return [...headerParts(`{${entries.join(",")}}`), ...parts];
+}
+
+/** A tensor whose numbers come when it is their turn to be written. */
+export interface LateTensor {
+  readonly name: string;
+  readonly dtype: FileDType;
+  readonly shape: readonly number[];
+  bytes(): Uint8Array;
+}
+
+/** The same as `safetensorsParts`, tensor by tensor: no more than one of them is made at a time. */
+export function* safetensorsStream(tensors: readonly LateTensor[], metadata: Readonly<Record<string, string>>): Generator<Uint8Array> {
+  let begin = 0;
+  const entries = tensors.map(({ name, dtype, shape }) => {
+    const end = begin + elementCount(shape) * fileBytes[dtype];
+    const entry = `${JSON.stringify(name)}:${JSON.stringify({ dtype, shape, data_offsets: [begin, end] })}`;
+    begin = end;
+    return entry;
+  });
+  yield* headerParts(`{${[`"${metadataKey}":${JSON.stringify(metadata)}`, ...entries].join(",")}}`);
+  for (const { name, dtype, shape, bytes } of tensors) {
+    const made = bytes();
+    if (made.length !== elementCount(shape) * fileBytes[dtype])
+      throw new FormatError(`tensor ${shown(name)} has ${made.length} bytes, and ${dtype} of shape [${shape.join(", ")}] was announced`);
+    yield made;
+  }
 }
 
 function refuseHalves(text: string): void {
