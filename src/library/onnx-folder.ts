@@ -109,8 +109,9 @@ function tokenIds(tokenizer: Tokenizer): Json {
 }
 
 /** What qkv itself does: the likeliest token, never one that stands for nothing that could be written, up to the context. */
-function generationConfig({ tokenizer }: TrainedModel, model: Architecture): Json {
-  const never = [...unwritten(tokenizer)].map((id) => [id]);
+function generationConfig(trained: TrainedModel, model: Architecture): Json {
+  const { tokenizer } = trained;
+  const never = [...unwritten(trained)].map((id) => [id]);
   return {
     max_length: model.context,
     do_sample: false,
