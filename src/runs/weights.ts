@@ -13,7 +13,11 @@ import { openModel } from "./open-model.ts";
 
 /** What an adapter stands beside: another run or somebody else's folder, which must be what it was. */
 export function baseOf({ folder, config: { from } }: OpenRun): OpenRun {
-  if (!from) throw new FormatError("an adapter needs what it stands beside, and nothing is named", { at: "config.from", file: paths(folder).config });
+  if (!from)
+    throw new FormatError("an adapter needs what it stands beside, and nothing is named", {
+      at: "config.from",
+      file: paths(folder).config,
+    });
   const cure = sentence`put it back, or write where it is now into config.json (from.run)`;
   if (!existsSync(from.run))
     throw new RunError(sentence`${folder} is an adapter of ${from.run}, which is not there any more; ${cure}`, { code: "run.missing" });
@@ -57,7 +61,7 @@ export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["
       return weights;
     },
     get temperature() {
-      temperature ??= readCalibration(folder)?.temperature ?? 1;
+      temperature ??= (run.outside ? undefined : readCalibration(folder)?.temperature) ?? 1;
       return temperature;
     },
   };
