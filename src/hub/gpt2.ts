@@ -1,4 +1,4 @@
-import { asDecoder, epsilonOf, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, epsilonOf, sizesOf } from "./decoder-parts.ts";
 import { type Family, normRules, same, transposed } from "./family.ts";
 import { refusals, wants } from "./reasons.ts";
 
@@ -32,7 +32,7 @@ export const gpt2: Family = {
     };
   },
   write(model, { original }) {
-    if (original) return { config: original };
+    if (original) return asItCame("GPT-2")(model, { original });
     const reasons = refusals(model, {
       ...wants.plainDecoder,
       positions: ["learned"],

@@ -1,5 +1,5 @@
 import type { DecoderConfig } from "../models/config.ts";
-import { asDecoder, epsilonOf, headSizes, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, epsilonOf, headSizes, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
 import { denseRules, type Family, normRules, same } from "./family.ts";
 import { refusals, wants } from "./reasons.ts";
 
@@ -15,7 +15,7 @@ export const llama: Family = {
     return { model: { ...llamaLike(hf), bias: attention ? "all" : "none" } };
   },
   write(model, { original }) {
-    if (original) return { config: original };
+    if (original) return asItCame("Llama")(model, { original });
     const reasons = refusals(model, {
       ...wants.plainDecoder,
       positions: ["rotary"],
