@@ -9,6 +9,11 @@ export const taskNames = ["lm", ...exampleTasks] as const;
 export type ExampleTask = (typeof exampleTasks)[number];
 export type Task = (typeof taskNames)[number];
 
+/** What models from elsewhere are for besides: vectors of texts, and tokens that are hidden. */
+export const foreignTasks = ["embed", "mlm"] as const;
+/** What a model can be for. */
+export type ModelTask = Task | (typeof foreignTasks)[number];
+
 /** What a column is for. */
 export const roles = ["text", "label", "labels", "source", "target", "tags"] as const;
 export type Role = (typeof roles)[number];
