@@ -99,6 +99,9 @@ function matricesIn(graph: Graph): Matrix[] {
   return [...new Map(all.map((matrix) => [matrix.name, matrix])).values()];
 }
 
+/** Every matrix [out, in] that a function multiplies by, other than tables of tokens; `joined` says how queries, keys and values share its rows. */
+export const linearMatrices = (fn: TensorFunction): readonly Pick<Matrix, "name" | "out" | "from" | "joined">[] => matricesIn(bound(fn));
+
 /** The names by which a matrix, or a part of it, can be asked for. */
 const namesOf = ({ place, joined }: Matrix): string[] => (joined && lastOf(place) === "qkv" ? ["qkv", ...joinedNames] : [lastOf(place)]);
 

@@ -1,16 +1,18 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { HostArray } from "../base/arrays.ts";
 import { RunError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
 import { diskError, makeFolders, writeDurably, writingDurably } from "../disk/files.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
-import { type ModelConfig, modelLoss } from "../models/any.ts";
+import { familyCalled } from "../hub/families.ts";
+import { oursOfPeft, peftConfig, peftModules, peftTensors } from "../hub/peft.ts";
+import type { HubRecord } from "../hub/record.ts";
+import { type ModelConfig, modelLoss, taskOf } from "../models/any.ts";
 import { type AdaptedMatrix, adapted, adaptedMatrices, adapterLayout, addProduct, type Lora } from "../models/lora.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { type Change, changedWeights } from "../weights/adapted.ts";
 import { loadParameters } from "../weights/load.ts";
-import { readSafetensors, safetensorsParts } from "../weights/safetensors.ts";
+import { readSafetensors, type Safetensors, safetensorsParts } from "../weights/safetensors.ts";
 import type { Weights } from "../weights/weights.ts";
 
 // The adapter of a run that was trained with LoRA, in the files and under the names that PEFT has for it.
@@ -18,88 +20,82 @@ import type { Weights } from "../weights/weights.ts";
 const tensorsName = "adapter_model.safetensors";
 const configName = "adapter_config.json";
 
-/** The file to ship of such a run. */
-export const adapterFile = (folder: string): string => join(folder, "adapter", tensorsName);
+/** The two files of an adapter, in its folder. */
+export const adapterFile = (folder: string): string => join(folder, tensorsName);
+export const adapterConfigFile = (folder: string): string => join(folder, configName);
+
+/** Where a run has its adapter. */
+export const adapterIn = (run: string): string => join(run, "adapter");
 
 /** Where the numbers of an adapter are in the flat buffer of a run. */
 export const loraLayout = (model: ModelConfig, lora: Lora): ParameterLayout => adapterLayout(adapted(modelLoss(model), lora));
 
-/** PEFT's name of each of an adapter's parameters. */
-function namesIn(matrices: readonly AdaptedMatrix[]): Map<string, string> {
-  const names = new Map<string, string>();
-  for (const { name, parts } of matrices) {
-    const module = `base_model.model.${name.replace(/\/weight$/, "").replaceAll("/", ".")}`;
-    for (const { target, a, b } of parts) {
-      const own = module.endsWith(`.${target}`) ? module : `${module}.${target}`;
-      names.set(a, `${own}.lora_A.weight`);
-      names.set(b, `${own}.lora_B.weight`);
-    }
-  }
-  return names;
+/** What an adapter belongs to. */
+export interface AdapterOf {
+  readonly model: ModelConfig;
+  readonly lora: Lora;
+  /** What the base came with, if it came from outside: then the names are those of its family. */
+  readonly hub?: HubRecord;
 }
+
+const tableOf = ({ model, lora, hub }: AdapterOf) => ({
+  matrices: adaptedMatrices(modelLoss(model), lora),
+  modules: peftModules(model, hub && familyCalled(hub.family)),
+});
 
 /** Writes the adapter: first what it is, then its numbers with the step that they are of. */
 export function* writingAdapter(
   folder: string,
   weights: ParameterBuffer,
-  { model, lora, base }: { readonly model: ModelConfig; readonly lora: Lora; readonly base: string },
+  { base, ...of }: AdapterOf & { readonly base: string },
   metadata: Readonly<Record<string, string>>,
 ): Generator<void, void> {
-  const names = namesIn(adaptedMatrices(modelLoss(model), lora));
-  const tensors = [...weights.views].map(([name, array]): [string, HostArray] => [names.get(name) ?? name, array]);
+  const { matrices, modules } = tableOf(of);
+  const config = peftConfig(of.lora, { matrices, modules, base, task: taskOf(of.model) });
   try {
-    makeFolders(join(folder, "adapter"));
+    makeFolders(adapterIn(folder));
   } catch (error) {
-    throw diskError(error, join(folder, "adapter"), "make the folder");
+    throw diskError(error, adapterIn(folder), "make the folder");
   }
-  writeDurably(join(folder, "adapter", configName), `${JSON.stringify(peftConfig(lora, base), null, 2)}\n`);
-  yield* writingDurably(adapterFile(folder), safetensorsParts(tensors, { ...metadata, format: "pt" }));
-}
-
-function peftConfig({ rank, alpha, dropout, targets }: Lora, base: string) {
-  return {
-    base_model_name_or_path: base,
-    bias: "none",
-    fan_in_fan_out: false,
-    inference_mode: true,
-    lora_alpha: alpha,
-    lora_dropout: dropout,
-    modules_to_save: null,
-    peft_type: "LORA",
-    r: rank,
-    target_modules: [...targets],
-    task_type: null,
-    use_dora: false,
-    use_rslora: false,
-  };
+  writeDurably(adapterConfigFile(adapterIn(folder)), `${JSON.stringify(config, null, 2)}\n`);
+  yield* writingDurably(
+    adapterFile(adapterIn(folder)),
+    safetensorsParts(peftTensors(matrices, modules, weights), { ...metadata, format: "pt" }),
+  );
 }
 
 /** The numbers of a run's adapter. */
-function readAdapter(folder: string, model: ModelConfig, lora: Lora): ParameterBuffer {
-  const file = adapterFile(folder);
-  const names = new Map([...namesIn(adaptedMatrices(modelLoss(model), lora))].map(([ours, theirs]) => [theirs, ours]));
-  const { tensors } = readSafetensors(read(file), file);
-  const buffer = new ParameterBuffer(loraLayout(model, lora));
-  loadParameters(buffer, new Map([...tensors].map(([name, array]) => [names.get(name) ?? name, array])), file);
+function readAdapter(folder: string, of: AdapterOf): ParameterBuffer {
+  const file = adapterFile(adapterIn(folder));
+  const { matrices, modules } = tableOf(of);
+  const tensors = readAdapterTensors(file);
+  const buffer = new ParameterBuffer(loraLayout(of.model, of.lora));
+  loadParameters(buffer, oursOfPeft(matrices, modules, tensors), file);
   return buffer;
 }
 
-function read(file: string): Uint8Array {
+/** The tensors of an adapter's file, which is small. */
+export function readAdapterTensors(file: string): Safetensors["tensors"] {
   try {
-    return readFileSync(file);
+    return readSafetensors(readFileSync(file), file).tensors;
   } catch (error) {
     throw diskError(error, file, "read");
   }
 }
 
+export const noAdapter = (folder: string): RunError =>
+  new RunError(
+    sentence`${folder} has no adapter yet; if its training has not come to a first save, go on with: ${call("resume", folder)}`,
+    {
+      code: "run.unsaved",
+    },
+  );
+
 /** A base with the adapter of a run put into it. */
-export function loraWeights(folder: string, base: Weights, { model, lora }: { readonly model: ModelConfig; readonly lora: Lora }): Weights {
-  if (!existsSync(adapterFile(folder)))
-    throw new RunError(
-      sentence`${folder} has no adapter yet; if its training has not come to a first save, go on with: ${call("resume", folder)}`,
-      { code: "run.unsaved" },
-    );
-  const adapter = readAdapter(folder, model, lora);
+export function loraWeights(folder: string, base: Weights, of: AdapterOf): Weights {
+  const { model, lora } = of;
+  if (!existsSync(adapterFile(adapterIn(folder)))) throw noAdapter(folder);
+  const adapter = readAdapter(folder, of);
   return changedWeights(base, parametersOf(modelLoss(model)), changesOf(adaptedMatrices(modelLoss(model), lora), lora, adapter));
 }
 

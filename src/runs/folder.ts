@@ -15,7 +15,7 @@ import { parametersOf } from "../runtime/compile.ts";
 import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
-import { adapterFile } from "./adapter.ts";
+import { adapterFile, adapterIn } from "./adapter.ts";
 import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
@@ -29,7 +29,7 @@ export const paths = (folder: string) => ({
   model: join(folder, "model.safetensors"),
   log: join(folder, "log.jsonl"),
   checkpoints: join(folder, "checkpoints"),
-  adapter: join(folder, "adapter"),
+  adapter: adapterIn(folder),
   calibration: join(folder, "calibration.json"),
   lock: join(folder, "lock"),
 });
@@ -212,7 +212,8 @@ export const noWeights = (folder: string): RunError =>
   );
 
 /** The file to ship: the weights, or the adapter of a run that was trained with LoRA. */
-export const shippedFile = (folder: string): string => (existsSync(adapterFile(folder)) ? adapterFile(folder) : paths(folder).model);
+export const shippedFile = (folder: string): string =>
+  existsSync(adapterFile(adapterIn(folder))) ? adapterFile(adapterIn(folder)) : paths(folder).model;
 
 /** The weights that lie in a run: model.safetensors, checked against the config. */
 export function runWeights({ folder, config, outside }: OpenRun): Weights {

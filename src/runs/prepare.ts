@@ -9,6 +9,9 @@ import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { familyCalled } from "../hub/families.ts";
+import { joinedInFamily } from "../hub/peft.ts";
+import type { HubRecord } from "../hub/record.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import { type Lora, loraTargets } from "../models/lora.ts";
@@ -136,7 +139,7 @@ export async function prepare(
     ? continuedModel(from, given, labels?.length)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
-  const lora = settings.lora && loraOf(settings.lora, model);
+  const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
   if (from && lora && labels) refuseNewLabels(from, labels);
   const asked = from ? continuedTraining(settings.training ?? {}, from.config.training, lora) : (settings.training ?? {});
   const training = trainingConfig({
@@ -188,8 +191,9 @@ function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): { r
 }
 
 /** An adapter with everything settled: its targets are named one by one. */
-function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig): Lora {
-  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets) };
+function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig, hub?: HubRecord): Lora {
+  const whole = joinedInFamily(model, hub && familyCalled(hub.family));
+  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets, { whole }) };
 }
 
 /** An adapter needs something to stand beside. */

@@ -68,14 +68,14 @@ export class Saver {
 /** The file to ship: weights, the step that they are of, and their validation loss if it is known. */
 export function* writingModel(
   folder: string,
-  { model, training: { lora }, from }: RunConfig,
+  { model, training: { lora }, from, hub }: RunConfig,
   step: number,
   weights: ParameterBuffer,
   { bestLoss }: Progress,
 ): Generator<void, void> {
   const metadata = { format: "qkv", step: `${step}`, ...(Number.isFinite(bestLoss) && { validLoss: `${bestLoss}` }) };
   if (lora) {
-    yield* writingAdapter(folder, weights, { model, lora, base: from?.run ?? "" }, metadata);
+    yield* writingAdapter(folder, weights, { model, lora, hub, base: from?.run ?? "" }, metadata);
     return;
   }
   yield* writingDurably(paths(folder).model, safetensorsParts(parametersAsTensors(weights), metadata));

@@ -62,7 +62,7 @@ export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["
       return weights;
     },
     get temperature() {
-      temperature ??= readCalibration(folder)?.temperature ?? 1;
+      temperature ??= (run.outside ? undefined : readCalibration(folder)?.temperature) ?? 1;
       return temperature;
     },
   };
