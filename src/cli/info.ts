@@ -48,7 +48,7 @@ function describe(folder: string) {
     }),
     ...(config.from && { from: { ...config.from, newLabels: (config.labels ?? []).slice(config.from.labels ?? 0) } }),
     training: config.training,
-    step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
+    step: (outside ? undefined : new Checkpoints(paths(folder).checkpoints).list().at(-1)) ?? 0,
     ...(calibration && { calibration }),
     best: metadata ? { step: Number(metadata.get("step")), validLoss: validLoss === undefined ? null : Number(validLoss) } : null,
   };

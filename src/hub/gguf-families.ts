@@ -17,6 +17,8 @@ export interface GgufFacts {
   /** "rope_freqs.weight": what each frequency is divided by. */
   readonly frequencies?: Float32Array;
   readonly vocab: number;
+  /** GELU as it was trained, which GGUF cannot say: "qkv.activation" of files that were written here. */
+  readonly exactGelu: boolean;
 }
 
 export interface GgufFamily {
@@ -302,13 +304,14 @@ const gpt2: GgufFamily = {
       n_inner: hidden,
       n_positions: context,
       vocab_size: vocab,
-      activation_function: "gelu_new",
+      activation_function: facts.exactGelu ? "gelu" : "gelu_new",
       layer_norm_epsilon: asWritten(settings.number("attention.layer_norm_epsilon")),
       tie_word_embeddings: tie,
     };
   },
   settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(model.epsilon) }),
-  reasons: ({ activation }) => (activation === "gelu-tanh" ? [] : [`activation is ${activation} (only gelu-tanh)`]),
+  reasons: ({ activation }) =>
+    activation === "gelu-tanh" || activation === "gelu" ? [] : [`activation is ${activation} (only gelu-tanh)`],
 };
 
 /** GPT-NeoX and Phi turn a share of each head. */

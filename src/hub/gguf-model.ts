@@ -59,6 +59,7 @@ function configOf(family: GgufFamily, { metadata, tensors }: Gguf, numbers: (nam
     scores: tensors.has("output.weight"),
     attentionBias: tensors.has("blk.0.attn_q.bias"),
     vocab: table.shape[0],
+    exactGelu: metadata.get("qkv.activation")?.value === "gelu",
     ...(tensors.has(frequencies) && { frequencies: numbers(frequencies) }),
   });
   settings.finish(where, family.architecture);
