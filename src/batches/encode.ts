@@ -12,6 +12,7 @@ import type {
   SeveralLabelled,
   Tagged,
 } from "../text/examples.ts";
+import { around, begun, cutAround, frameOf } from "../tokens/around.ts";
 import { type ChatFormat, chatStretches, type Stretch } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
@@ -49,15 +50,18 @@ function labelIndex(labels: readonly string[]): (label: string, origin: Origin) 
 
 export function encodeClassified(examples: readonly Classified[], tokenizer: Tokenizer, labels: readonly string[]): LabelledIds[] {
   const indexOf = labelIndex(labels);
-  return examples.map((example) => ({ ids: nonEmpty(tokenizer.encode(example.text), example), label: indexOf(example.label, example) }));
+  return examples.map((example) => ({ ids: readIds(example, tokenizer), label: indexOf(example.label, example) }));
 }
+
+const readIds = (example: Classified | SeveralLabelled, tokenizer: Tokenizer): Int32Array =>
+  around(nonEmpty(tokenizer.encode(example.text), example), tokenizer);
 
 export function encodeSeveral(examples: readonly SeveralLabelled[], tokenizer: Tokenizer, labels: readonly string[]): SeveralIds[] {
   const indexOf = labelIndex(labels);
   return examples.map((example) => {
     const there = new Uint8Array(labels.length);
     for (const label of example.labels) there[indexOf(label, example)] = 1;
-    return { ids: nonEmpty(tokenizer.encode(example.text), example), there };
+    return { ids: readIds(example, tokenizer), there };
   });
 }
 
@@ -96,7 +100,7 @@ export function encodeTagged(examples: readonly Tagged[], tokenizer: Tokenizer, 
       if (unit.length > 0) tags[at] = indexOf(example.tags[i], example);
       at += unit.length;
     }
-    return { ids, tags };
+    return { ids: around(ids, tokenizer), tags: around(tags, tokenizer, ignored) };
   });
 }
 
@@ -125,19 +129,22 @@ function ends({ start, end }: Tokenizer): { start: number; end: number } {
   return { start, end };
 }
 
-export function encodeSource(text: string, tokenizer: Tokenizer): Int32Array {
-  return concatenated([tokenizer.encode(text), Int32Array.of(ends(tokenizer).end)]);
+/** A source or target with its end, or with what the tokenizer wants around it. */
+function whole(text: string, tokenizer: Tokenizer): Int32Array {
+  const ids = tokenizer.encode(text);
+  return tokenizer.frame ? around(ids, tokenizer) : concatenated([ids, Int32Array.of(ends(tokenizer).end)]);
 }
 
+export const encodeSource = whole;
+
+/** What a target begins with: the token that starts it, and what the tokenizer wants before a text. */
+export const targetStart = (tokenizer: Tokenizer): number[] => [tokenizer.start ?? 0, ...frameOf(tokenizer).before];
+
 export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): PairIds[] {
-  const { start, end } = ends(tokenizer);
+  const { start } = ends(tokenizer);
   return examples.map(({ source, target }) => {
-    const ids = tokenizer.encode(target);
-    return {
-      source: encodeSource(source, tokenizer),
-      target: concatenated([Int32Array.of(start), ids]),
-      targets: concatenated([ids, Int32Array.of(end)]),
-    };
+    const targets = whole(target, tokenizer);
+    return { source: encodeSource(source, tokenizer), target: concatenated([Int32Array.of(start), targets.subarray(0, -1)]), targets };
   });
 }
 
@@ -156,13 +163,15 @@ export function encodeAnswered(examples: readonly (Completed | Conversation)[], 
 }
 
 function completedIds(example: Completed, tokenizer: Tokenizer): AnsweredIds {
-  const { end, frame } = tokenizer;
+  const { end } = tokenizer;
   const { prompt, completion } = example;
   nonEmpty(tokenizer.encode(prompt), example);
-  const { ids, learned } = joined([{ text: prompt, answer: false }, { text: completion, answer: true }], tokenizer); // biome-ignore format: two stretches
-  const before = Int32Array.from(frame?.before ?? []);
-  const after = Int32Array.from(end === undefined ? [] : [end]);
-  return shifted(concatenated([before, ids, after]), [...before.map(() => 0), ...learned, ...after.map(() => 1)], example);
+  const stretches = [prompt, completion].map((text, i) => ({ text, answer: i === 1 }));
+  const { ids, learned } = joined(stretches, tokenizer);
+  const whole = begun(ids, tokenizer);
+  const before = new Array<number>(whole.length - ids.length).fill(0);
+  if (end === undefined) return shifted(whole, [...before, ...learned], example);
+  return shifted(concatenated([whole, Int32Array.of(end)]), [...before, ...learned, 1], example);
 }
 
 function stretchesOf(example: Conversation, chat: ChatFormat | undefined): Stretch[][] {
@@ -254,19 +263,26 @@ export function encoding(
   return kinds[task === "classify" && labelling === "several" ? "several" : task] as Encoding;
 }
 
-/** The same examples, none longer than the context, and how many had to be cut. */
+/** The same examples, none longer than the context, and how many had to be cut. What stands after a text stays there. */
 export function cut<E extends object>(
   examples: readonly E[],
   context: number,
-  beginOf: (example: E, context: number) => number = () => 0,
+  tokenizer: Pick<Tokenizer, "frame"> = {},
+  beginOf?: (example: E, context: number) => number,
 ): { examples: E[]; count: number } {
+  const shortest = (name: string, value: Int32Array, example: E) => {
+    const begin = beginOf?.(example, context) ?? 0;
+    return beginOf || name === "target" || name === "targets"
+      ? value.subarray(begin, begin + context)
+      : cutAround(value, context, tokenizer, name === "tags" ? ignored : undefined);
+  };
   let count = 0;
   const shorter = examples.map((example) => {
-    const long = (value: unknown): value is Int32Array => value instanceof Int32Array && value.length > context;
-    if (!Object.values(example).some(long)) return example;
+    const parts = Object.entries(example).map(([name, value]) =>
+      value instanceof Int32Array && value.length > context ? ([name, shortest(name, value, example)] as const) : ([name, value] as const),
+    );
+    if (parts.every(([name, value]) => value === example[name as keyof E])) return example;
     count++;
-    const begin = beginOf(example, context);
-    const parts = Object.entries(example).map(([name, value]) => [name, long(value) ? value.subarray(begin, begin + context) : value]);
     return Object.fromEntries(parts) as E;
   });
   return { examples: shorter, count };

@@ -49,6 +49,14 @@ const commands = {
     summary:
       "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs",
   },
+  export: {
+    arguments: run,
+    summary: "writes a trained model for others to run: Python's transformers, transformers.js, ONNX Runtime, llama.cpp",
+  },
+  import: {
+    arguments: { "<folder>": "a folder of Hugging Face" },
+    summary: "a run of somebody else's model; every command also takes the folder itself",
+  },
   recipes: {
     arguments: { "[name]": "one of them, with its settings" },
     summary: "the ready recipes, what each teaches and the result it reaches",

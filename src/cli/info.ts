@@ -2,7 +2,8 @@ import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { givesSeveral, modelLoss } from "../models/any.ts";
-import { openRun, paths, readCalibration } from "../runs/folder.ts";
+import { paths, readCalibration } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { normalisationOf } from "../tokens/normaliser.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -21,13 +22,14 @@ type Facts = ReturnType<typeof describe>;
 
 /** Everything about a run, without its weights' numbers. */
 function describe(folder: string) {
-  const { config, tokenizer } = openRun(folder);
+  const { config, tokenizer, outside } = openModel(folder);
   const layout = parametersOf(modelLoss(config.model));
   const count = countParameters(layout);
   const trained = trainedLayout(layout, config.training.freeze).total;
-  const metadata = readSafetensorsHeader(paths(folder).model)?.metadata;
+  const metadata = outside ? undefined : readSafetensorsHeader(paths(folder).model)?.metadata;
   const validLoss = metadata?.get("validLoss");
-  const calibration = readCalibration(folder);
+  const calibration = outside ? undefined : readCalibration(folder);
+  const { hub } = config;
   return {
     run: folder,
     task: config.task,
@@ -38,6 +40,9 @@ function describe(folder: string) {
     parts: parts(count),
     tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
     data: config.data,
+    ...(hub && {
+      hub: { family: hub.family, architectures: hub.config.architectures, dtype: hub.dtype, chat: hub.chatTemplate !== undefined },
+    }),
     ...(config.from && { from: { ...config.from, newLabels: (config.labels ?? []).slice(config.from.labels ?? 0) } }),
     training: config.training,
     step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
@@ -68,7 +73,7 @@ const longestText = (longest: number | undefined): string =>
   longest === undefined ? "" : `; the longest of the examples to train on has ${longest.toLocaleString("en")}`;
 
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
-  const { parts: places, tokenizer, data, from, training, step, calibration, best } = rest;
+  const { parts: places, tokenizer, data, hub, from, training, step, calibration, best } = rest;
   const settings = (values: object) =>
     Object.entries(values)
       .map(([name, value]) => `${name} ${value}`)
@@ -77,6 +82,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
   const several = givesSeveral(model);
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
   const unit = data.longest === undefined ? "bytes" : "examples";
+  const imported = data.source.kind === "hub";
   const lines: [string, string][] = [
     ["run", run],
     [
@@ -92,14 +98,33 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
       "tokenizer",
       `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}`,
     ],
-    ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
+    ...(hub
+      ? [
+          [
+            "came as",
+            `${hub.family}, ${[hub.architectures].flat().join(", ")}, ${hub.dtype}${hub.chat ? ", with a chat template" : ""}`,
+          ] as [string, string],
+        ]
+      : []),
+    ...(imported
+      ? []
+      : [
+          [
+            "data",
+            `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`,
+          ] as [string, string],
+        ]),
     ...(from ? [["from", fromWords(from)] as [string, string]] : []),
     ["context", `${model.context.toLocaleString("en")} tokens${longestText(data.longest)}`],
-    ["training", settings(training)],
-    [
-      "so far",
-      `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,
-    ],
+    ...(imported
+      ? []
+      : ([
+          ["training", settings(training)],
+          [
+            "so far",
+            `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,
+          ],
+        ] as [string, string][])),
     ...(calibration
       ? [
           [
@@ -108,12 +133,16 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
           ] as [string, string],
         ]
       : []),
-    [
-      "best",
-      best === null
-        ? "nothing saved yet"
-        : `step ${best.step.toLocaleString("en")}${best.validLoss === null ? ", the last that was saved" : `, validation loss ${best.validLoss.toFixed(4)}`}`,
-    ],
+    ...(imported
+      ? []
+      : ([
+          [
+            "best",
+            best === null
+              ? "nothing saved yet"
+              : `step ${best.step.toLocaleString("en")}${best.validLoss === null ? ", the last that was saved" : `, validation loss ${best.validLoss.toFixed(4)}`}`,
+          ],
+        ] as [string, string][])),
   ];
   return lines.map(([name, text]) => `${name.padEnd(12)}${text}`).join("\n");
 }

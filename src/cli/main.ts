@@ -18,6 +18,8 @@ const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
   translate: async () => (await import("./translate.ts")).translate,
   look: async () => (await import("./look.ts")).lookCommand,
   cost: async () => (await import("./cost.ts")).costCommand,
+  export: async () => (await import("./export.ts")).exportCommand,
+  import: async () => (await import("./import.ts")).importCommand,
   recipes: async () => (await import("./recipes.ts")).recipesCommand,
   study: async () => (await import("./study.ts")).studyCommand,
   bench: async () => (await import("./bench.ts")).bench,

@@ -8,7 +8,7 @@ import { recipe } from "../recipes/index.ts";
 import type { ClassWeights } from "../runs/class-weights.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
-import { openRun } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, changeable } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
@@ -138,7 +138,7 @@ function settingsOf(files: readonly string[], options: Options, command: Command
   };
 }
 
-const parentOf = ({ from }: Options): Pick<RunSettings, "from"> => (from === undefined ? {} : { from: openRun(from) });
+const parentOf = ({ from }: Options): Pick<RunSettings, "from"> => (from === undefined ? {} : { from: openModel(from) });
 
 const withoutVocab = ({ model, config: { vocab: _, ...sizes } }: ReturnType<typeof preset>) => ({ ...sizes, model: model as ModelName });
 

@@ -30,7 +30,7 @@ interface Reader {
 }
 
 export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenizer): Material {
-  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader);
+  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader, tokenizer);
 }
 
 function textMaterial({ train, valid }: EncodedText, { model, training }: Reader, tokenizer: Tokenizer): Material {
@@ -51,12 +51,12 @@ function textMaterial({ train, valid }: EncodedText, { model, training }: Reader
   };
 }
 
-function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader): Material {
+function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
   const { batch, seed } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
   const { begin } = layout;
-  const [shorter, held] = [cut(train, context, begin), cut(validationPart({ layout, valid }), context, begin)];
+  const [shorter, held] = [cut(train, context, tokenizer, begin), cut(validationPart({ layout, valid }), context, tokenizer, begin)];
   const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
   return {
     kind: "examples",

@@ -86,6 +86,11 @@ function loaded(source: DataSource, options: LoadOptions & { readonly learn: Lea
       return loadRows(source, options);
     case "files":
       return loadFiles(source, options.task, options.learn);
+    case "hub":
+      throw new DataError(
+        sentence`the model came from ${source.from}, and what it was trained on is not known here; name a file, or go on from it with data of your own: ${setting("from")}`,
+        { code: "run.rows" },
+      );
   }
 }
 

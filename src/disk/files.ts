@@ -75,11 +75,11 @@ export function removeTemporaries(folder: string): void {
 }
 
 /** A new file, down to the disk. `between` is called before each part. */
-export const writeSynced = (file: string, parts: readonly Uint8Array[], between?: () => void): void =>
+export const writeSynced = (file: string, parts: Iterable<Uint8Array>, between?: () => void): void =>
   atOnce(writingSynced(file, parts, between));
 
 /** The same as work that can be left between two pieces, each of which is on the disk by then. */
-export function* writingSynced(file: string, parts: readonly Uint8Array[], between: () => void = () => {}): Generator<void, void> {
+export function* writingSynced(file: string, parts: Iterable<Uint8Array>, between: () => void = () => {}): Generator<void, void> {
   const handle = openSync(file, "w");
   let written = 0;
   try {
@@ -181,4 +181,14 @@ export function diskError(error: unknown, path: string, doing: string): QkvError
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
+}
+
+export function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
+  }
 }

@@ -115,11 +115,11 @@ async function evaluateAnswers(
   examples: readonly (Completed | Conversation)[],
   options: EvaluateOptions,
 ): Promise<TextMeasures> {
-  const { tokenizer, model } = trained;
+  const { tokenizer } = trained;
   const whole = await new Turns(options.signal).mapped(examples, (some) => encodeAnswered(some, tokenizer, trained.chat));
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn, answeredLayout.begin);
+  const encoded = shortened(whole, trained, warn, answeredLayout.begin);
   const bytes = examples.reduce((total, example) => total + answerBytes(example), 0);
   const { loss, targets: tokens } = await trainedLoss(trained, answerBatches(trained, encoded), options);
   if (!Number.isFinite(loss)) throw uselessWeights();
@@ -160,7 +160,7 @@ async function evaluateLabels(
   const whole = await new Turns(options.signal).mapped(examples, encode);
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
+  const encoded = shortened(whole, trained, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
   return labelMeasures(trained, await judgedRows(trained, encoded, layout, options.signal));
 }
 
@@ -169,11 +169,11 @@ async function evaluateTranslation(
   examples: readonly Pair[],
   options: EvaluateOptions,
 ): Promise<TranslationMeasures> {
-  const { tokenizer, model } = trained;
+  const { tokenizer } = trained;
   const whole = await new Turns(options.signal).mapped(examples, (some) => encodePairs(some, tokenizer));
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn);
+  const encoded = shortened(whole, trained, warn);
   const questions = questionsOf(examples);
   const sources = questions.map(({ place }) => encoded[place].source);
   const targets = (await translateIds(trained, sources, options)).map(({ tokens }) => tokens);
@@ -205,11 +205,11 @@ function warnUnknown(count: number, warn: Warn): void {
 
 function shortened<E extends object>(
   examples: readonly E[],
-  context: number,
+  { model: { context }, tokenizer }: TrainedModel,
   warn: Warn,
   begin?: (example: E, context: number) => number,
 ): readonly E[] {
-  const { examples: shorter, count } = cut(examples, context, begin);
+  const { examples: shorter, count } = cut(examples, context, tokenizer, begin);
   for (const sentence of cutSentence(count, examples.length, "examples", context)) warn(sentence);
   return shorter;
 }
@@ -225,10 +225,10 @@ export function* fewBatches(trained: TrainedModel, data: EvaluationData): Genera
   }
   if (trained.task === "lm") {
     const answers = encodeAnswered(data.examples as (Completed | Conversation)[], tokenizer, trained.chat);
-    yield* answerBatches(trained, few(cut(answers, model.context, answeredLayout.begin).examples));
+    yield* answerBatches(trained, few(cut(answers, model.context, tokenizer, answeredLayout.begin).examples));
     return;
   }
-  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context).examples;
+  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context, tokenizer).examples;
   yield* scoringBatches(few(pairs), pairLayout, { batch: 32, shapes: "any" });
 }
 

@@ -1,6 +1,7 @@
 import { ConfigError, DataError } from "../base/errors.ts";
-import { encodeSource } from "../batches/encode.ts";
+import { encodeSource, targetStart } from "../batches/encode.ts";
 import { type ModelConfig, readsSource } from "../models/any.ts";
+import { begun } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { beginning, type FitOptions, fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -20,7 +21,7 @@ export function promptOf(given: string | Int32Array, reader: Reader, { strict, .
   const { model, tokenizer } = reader;
   const told = { strict, warn: teller(options, reader) };
   if (typeof given !== "string" || given === "") return promptOfIds(given === "" ? new Int32Array(0) : (given as Int32Array), reader, told);
-  const ids = readsSource(model) ? sourceOf(given, tokenizer) : tokenizer.encode(given);
+  const ids = readsSource(model) ? sourceOf(given, tokenizer) : begun(tokenizer.encode(given), tokenizer);
   if (ids.length === 0) throw new DataError(`the prompt ${JSON.stringify(given)} has no tokens in this vocabulary; write something else`);
   for (const sentence of unknownSentence(unknownIn(ids, tokenizer), "prompt")) told.warn(sentence);
   return promptOfIds(ids, reader, told);
@@ -31,12 +32,15 @@ function promptOfIds(ids: Int32Array, { model, tokenizer }: Reader, options: Pic
   const wrong = ids.find((id) => !(Number.isInteger(id) && id >= 0 && id < known));
   if (wrong !== undefined) throw new ConfigError(`the token id ${wrong} is not in the vocabulary, which goes from 0 to ${known - 1}`);
   if (!readsSource(model)) {
-    const begun = ids.length > 0 ? ids : Int32Array.of(beginning(tokenizer));
+    const first = ids.length > 0 ? ids : Int32Array.of(beginning(tokenizer));
     // What the next token follows is the end of a prompt.
-    return { ids: fitted(begun, longestPrompt(model), { what: "prompt", keep: "last", ...options }) };
+    return { ids: fitted(first, longestPrompt(model), { what: "prompt", keep: "last", ...options }) };
   }
   if (ids.length === 0) throw nothingToTranslate();
-  return { ids: Int32Array.of(tokenizer.start ?? 0), source: fitted(ids, model.context, { what: "source", keep: "first", ...options }) };
+  return {
+    ids: Int32Array.from(targetStart(tokenizer)),
+    source: fitted(ids, model.context, { what: "source", keep: "first", tokenizer, ...options }),
+  };
 }
 
 /** An RNN language model takes any length. */

@@ -154,8 +154,16 @@ export async function writeBest(
     const begun = prompts.map((prompt) =>
       withRoom(promptOf(prompt, trained, options), speaker.longest, tokens, { strict: options.strict, warn }),
     );
-    const forbidden = unwritten(tokenizer);
-    const found = await beamSearch(speaker, begun, { beams, lengthPenalty, tokens, end: tokenizer.end, forbidden, signal });
+    const forbidden = unwritten(trained);
+    const found = await beamSearch(speaker, begun, {
+      beams,
+      lengthPenalty,
+      tokens,
+      end: tokenizer.end,
+      ends: tokenizer.ends,
+      forbidden,
+      signal,
+    });
     return found.map((hypotheses, i) => hypotheses.slice(0, samples).map((one) => wholeSample(one, tokenizer, begun[i], stop)));
   } finally {
     await release();
@@ -177,9 +185,10 @@ function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop:
   return { text: stream.text, tokens: written, logProbability, finish: "stop" };
 }
 
-function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
+function writingOf(trained: TrainedModel, prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
+  const { tokenizer, model } = trained;
   const { tokens = usualTokens, seed = 1, draws, stop = [], samples: _, strict: __, warn: ___, signal: ____, ...rest } = options; // the rest is for sampling
-  const never = [...unwritten(tokenizer)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
+  const never = [...unwritten(trained)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
   const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
   const wrong = [...settings.bias.keys()].find((id) => id >= model.vocab);
   if (wrong !== undefined)
@@ -190,7 +199,7 @@ function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Wr
   const all = chance(seed).fork("sampling").fork(place.sample);
   const draw = draws?.[place.prompt] ?? 0;
   const own = draw === 0 ? all : all.fork("draw").fork(draw);
-  const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end };
+  const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end, ends: tokenizer.ends };
   return { request, place, stream: new TextStream(tokenizer, prompt.source ? [] : prompt.ids, stop), tokens: [], logProbability: 0 };
 }
 

@@ -6,7 +6,7 @@ import type { Definition, OwnModel } from "../models/own.ts";
 import type { ClassWeights } from "../runs/class-weights.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
-import { openRun } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
@@ -71,7 +71,7 @@ export async function train(data: Data, settings: TrainSettings = {}): Promise<F
       code: "config.type",
       path: "from",
     });
-  const parent = typeof from === "string" ? openRun(from) : from?.run;
+  const parent = typeof from === "string" ? openModel(from) : from?.run;
   const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
   const models = own && [own.define];
   const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training, from: parent };

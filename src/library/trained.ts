@@ -10,7 +10,8 @@ import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { Read, ReadingOptions } from "../inspection/reading.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
-import { type OpenRun, openRun, trainedParts } from "../runs/folder.ts";
+import { type OpenRun, trainedParts } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import type { Device, Precision } from "../runtime/device.ts";
 import type { Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
@@ -118,8 +119,8 @@ export class Trained extends TrainedModel {
   }
 }
 
-/** Opens a run folder. */
-export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openRun(folder, options.models), options);
+/** Opens a run folder, or a folder of Hugging Face. */
+export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openModel(folder, options.models), options);
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -39,7 +39,7 @@ export async function calibrate(run: OpenRun, encoded: Encoded, device: Device):
   const trained = new TrainedModel({ ...trainedParts(run, device), temperature: 1 });
   try {
     const answers: Scored[] = [];
-    const shorter = cut(held, config.model.context).examples;
+    const shorter = cut(held, config.model.context, run.tokenizer).examples;
     for await (const { answers: own } of labelAnswers(trained, shorter, encoded.layout)) answers.push(...own);
     const temperature = fittedTemperature(spread(answers, Math.ceil(mostScores / trained.labels.length)));
     const {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ConfigError, type ErrorFacts, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { sourceSchema } from "../data/source.ts";
+import { hubRecordSchema } from "../hub/record.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
@@ -88,6 +89,8 @@ const runSchema = z.strictObject({
   }),
   training: trainingSchema,
   from: originSchema.optional(),
+  /** What a model from outside came with. */
+  hub: hubRecordSchema.optional(),
 });
 
 export type Origin = z.output<typeof originSchema>;

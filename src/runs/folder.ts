@@ -5,13 +5,15 @@ import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
-import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { isHubFolder } from "../disk/hub-folder.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
+import { hubTokenizer } from "../hub/tokenizer.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
+import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
@@ -146,16 +148,6 @@ function readLock(file: string): string {
   }
 }
 
-export function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
-  }
-}
-
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The config comes last, after whatever else the run begins with: with it, the folder is a run. */
@@ -170,6 +162,8 @@ export interface OpenRun {
   readonly folder: string;
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
+  /** Of a model that is no run, but somebody else's folder or file: where its weights are. */
+  readonly outside?: { readonly files: readonly string[]; weights(): Weights };
 }
 
 /** Reads a run's config and tokenizer, checked. */
@@ -177,9 +171,15 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
   const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
   if (!isRun(folder))
     throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
+  if (isHubFolder(folder))
+    throw new RunError(
+      sentence`${folder} is a model of Hugging Face, and no run that could go on; train from it: ${call("train", "<data>", { from: folder })}`,
+      { code: "run.missing" },
+    );
   const config = parseRunConfig(readText(configFile), configFile, models);
   const text = readText(tokenizerFile);
-  const tokenizer = parseTokenizer(text, tokenizerFile);
+  // what stands around a text is for models from elsewhere
+  const tokenizer = config.hub ? hubTokenizer(text, tokenizerFile, config.hub) : unframed(parseTokenizer(text, tokenizerFile));
   if (sha256(text) !== config.tokenizer.sha256)
     throw new RunError(
       `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,
@@ -212,7 +212,8 @@ export const noWeights = (folder: string): RunError =>
   );
 
 /** The weights to use: model.safetensors, checked against the config. */
-export function runWeights({ folder, config }: OpenRun): Weights {
+export function runWeights({ folder, config, outside }: OpenRun): Weights {
+  if (outside) return outside.weights();
   const file = paths(folder).model;
   if (!existsSync(file)) throw noWeights(folder);
   return weightsInFile(file, parametersOf(modelLoss(config.model)));
@@ -258,6 +259,8 @@ export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["
   return {
     model: config.model,
     tokenizer,
+    hub: config.hub,
+    release: () => weights?.release?.(),
     labels: config.labels,
     chat: config.chat,
     device,

@@ -24,11 +24,11 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The weights that a run has now, and where they are from. */
 export function parentWeights(parent: OpenRun): { readonly weights: ParameterBuffer; readonly origin: Origin } {
-  const file = paths(parent.folder).model;
+  const own = paths(parent.folder).model;
   const found = runWeights(parent);
   const hash = createHash("sha256");
-  atOnce(readPieces(file, (piece) => hash.update(piece)));
-  const step = Number(readSafetensorsHeader(file)?.metadata.get("step") ?? 0);
+  for (const file of parent.outside?.files ?? [own]) atOnce(readPieces(file, (piece) => hash.update(piece)));
+  const step = parent.outside ? 0 : Number(readSafetensorsHeader(own)?.metadata.get("step") ?? 0);
   const { labels } = parent.config;
   const origin = { run: resolve(parent.folder), sha256: hash.digest("hex"), step, ...(labels && { labels: labels.length }) };
   return { weights: found.buffer, origin }; // refused if the file was replaced since it was opened

@@ -9,6 +9,7 @@ import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { chatOf } from "../hub/chat.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
@@ -23,6 +24,7 @@ import {
   type TokenizerKind,
   tokenizerKinds,
   trainTokenizer,
+  unframed,
 } from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
@@ -107,7 +109,8 @@ export async function prepare(
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const chat = from?.config.chat ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
+  const chat =
+    (from && chatOf(from.config)) ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
   const positions = "positions" in early ? early.positions : undefined;
   const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
@@ -134,7 +137,7 @@ export async function prepare(
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
-    ...(chat && { chat }),
+    ...(chat && (chat !== known || from?.config.chat) && { chat }), // what came with a model stays in its record
     data: {
       source: task === "classify" ? source : settings.source,
       sha256: raw.sha256,
@@ -144,6 +147,7 @@ export async function prepare(
     },
     training,
     ...(begun && { from: begun.origin }),
+    ...(from?.config.hub && { hub: from.config.hub }),
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
@@ -161,7 +165,7 @@ function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readon
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
 const stratified = (source: DataSource): DataSource =>
-  source.kind === "recipe" || source.valid ? source : { split: "stratified", ...source };
+  source.kind === "recipe" || source.kind === "hub" || source.valid ? source : { split: "stratified", ...source };
 
 /** Settings that are for some tasks only. */
 function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {
@@ -250,7 +254,7 @@ async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings:
       code: "config.conflict",
       path: own,
     });
-  return parseTokenizer(await readTokenizer(kind), kind);
+  return unframed(parseTokenizer(await readTokenizer(kind), kind));
 }
 
 async function readTokenizer(file: string): Promise<string> {

@@ -1,5 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
+import { chatOf } from "../hub/chat.ts";
+import type { HubRecord } from "../hub/record.ts";
 import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
@@ -24,6 +26,10 @@ export interface TrainedParts {
   readonly chat?: ChatFormat;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
+  /** What it came with, if it came from outside. */
+  readonly hub?: HubRecord;
+  /** Called when the engine's memory is given back. */
+  release?(): void;
   /** Told what is noteworthy about texts and rounding, by whatever uses the model and has no `warn` of its own; nobody if left out. */
   readonly warn?: Warn | false;
 }
@@ -55,6 +61,7 @@ export class TrainedModel implements TrainedParts {
   readonly warn: Warn | false;
   readonly #named: boolean;
   readonly #parts: TrainedParts;
+  #chat: ChatFormat | undefined;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
   constructor(parts: TrainedParts, warn: Warn | false = parts.warn ?? false) {
@@ -84,8 +91,15 @@ export class TrainedModel implements TrainedParts {
     return this.#parts.temperature ?? 1;
   }
 
+  /** How it reads a conversation, where it knows how. */
   get chat(): ChatFormat | undefined {
-    return this.#parts.chat;
+    this.#chat ??= chatOf(this.#parts);
+    return this.#chat;
+  }
+
+  /** What it came with, if it came from outside: its family, its chat template. */
+  get hub(): HubRecord | undefined {
+    return this.#parts.hub;
   }
 
   get task(): Task {
@@ -123,6 +137,7 @@ export class TrainedModel implements TrainedParts {
   /** Gives back the engine's memory; what is used at this moment goes when it is done. */
   async release(): Promise<void> {
     await this.#kept.clear();
+    this.#parts.release?.();
   }
 
   /** `await using model = open(…)` releases it at the end of the block. */
