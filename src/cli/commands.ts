@@ -40,6 +40,14 @@ const commands = {
     arguments: { ...run, "[text...]": "sources; without any, the lines of standard input" },
     summary: "the target of each source text",
   },
+  embed: {
+    arguments: { ...run, "[text...]": "texts; without any, the lines of standard input" },
+    summary: "the vector of each text: what an encoder (MiniLM, BERT) makes of it, for search and comparison",
+  },
+  fill: {
+    arguments: { ...run, "[text...]": "texts with a mask, such as [MASK]; without any, the lines of standard input" },
+    summary: "the likeliest words where a text has a mask, from a model that was trained on hidden words",
+  },
   look: {
     arguments: { ...run, "[text]": "the text to look at (not for the views positions, path and loss)" },
     summary: "look inside a model: where its attention goes for a text, as a picture",

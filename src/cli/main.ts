@@ -16,6 +16,8 @@ const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
   classify: async () => (await import("./classify.ts")).classify,
   tag: async () => (await import("./tag.ts")).tag,
   translate: async () => (await import("./translate.ts")).translate,
+  embed: async () => (await import("./embed.ts")).embed,
+  fill: async () => (await import("./fill.ts")).fill,
   look: async () => (await import("./look.ts")).lookCommand,
   cost: async () => (await import("./cost.ts")).costCommand,
   export: async () => (await import("./export.ts")).exportCommand,

@@ -19,7 +19,7 @@ import { warnUnrounded } from "../trained/baked.ts";
 import { cutSentence, teller, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { given } from "./label-measures.ts";
-import { labelScores, likeliest } from "./labels.ts";
+import { labelScores, likeliest, type Scoring } from "./labels.ts";
 
 // Labels and tags for texts that have none. Any number of texts goes through, a chunk at a time, and comes out in order.
 
@@ -59,8 +59,11 @@ export const tagTexts = (trained: TrainedModel, texts: Texts, options: PredictOp
   predict(trained, texts, options, tagging(trained.tokenizer));
 
 /** How one task's texts become ids, and its scores an answer. */
-interface Reading<E, Answer> {
-  readonly task: "classify" | "tag";
+export interface Reading<E, Answer> {
+  /** Left out where any encoder will do. */
+  readonly task?: "classify" | "tag";
+  /** Which scores, where they are not the model's own. */
+  readonly scoring?: Scoring;
   readonly layout: Layout<E>;
   encode(text: string): E;
   answer(text: string, example: E, scores: Float32Array, labels: readonly string[]): Answer;
@@ -129,13 +132,13 @@ function unitNames(text: string, units: readonly Int32Array[], tokenizer: Tokeni
 
 const atOnce = 1024;
 
-async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
+export async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
   trained: TrainedModel,
   texts: Texts,
   options: PredictOptions,
-  { task, layout, encode, answer }: Reading<E, Answer>,
+  { task, layout, scoring, encode, answer }: Reading<E, Answer>,
 ): AsyncGenerator<Answer> {
-  trained.require(task);
+  if (task) trained.require(task);
   const { unit = "text", signal } = options;
   const { context } = trained.model;
   const [warn, turns] = [teller(options, trained), new Turns(signal)];
@@ -152,7 +155,7 @@ async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
     const { examples, count } = cut(whole, context, trained.tokenizer);
     [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, trained.tokenizer)];
     const answers: Answer[] = new Array(whole.length);
-    for await (const { place, scores } of labelScores(trained, examples, layout, signal))
+    for await (const { place, scores } of labelScores(trained, examples, layout, signal, scoring))
       answers[place] = answer(chunk[place], examples[place], scores, trained.labels);
     yield* answers;
     if (failure) throw failure;

@@ -20,26 +20,10 @@ export function sizesOf({ layers, width, heads, kvHeads = heads, keySize = width
   return { layers, width, heads, kvHeads, size: keySize, hidden };
 }
 
-type Blocks = Pick<Decoder, "layers" | "width" | "heads" | "kvHeads" | "keySize" | "hidden">;
-
-/** A decoder with all that families ask of it. */
-export type Decoder = DecoderConfig & {
-  readonly kvHeads?: number;
-  readonly bias: "all" | "qkv" | "none";
-  readonly qkNorm: boolean;
-  readonly epsilon: number;
-  readonly ropeBase: number;
-  readonly ropeShare: number;
-  readonly ropeScaling: "none" | "linear" | "llama3";
-  readonly ropeFactor: number;
-  readonly ropeLowFactor: number;
-  readonly ropeHighFactor: number;
-  readonly ropeOriginal: number;
-  readonly scoresBias: boolean;
-};
+type Blocks = Pick<DecoderConfig, "layers" | "width" | "heads" | "kvHeads" | "keySize" | "hidden">;
 
 /** Tables of decoders are only ever asked for decoders: `read` made the model, or `write` refused it. */
-export const asDecoder = (model: Architecture): Decoder => model as Decoder;
+export const asDecoder = (model: Architecture): DecoderConfig => model as DecoderConfig;
 
 /** The query's, key's and value's tensors of theirs as the one that ours is. `name` gives theirs of "q", "k" and "v". */
 export function joinedHeads(
@@ -52,14 +36,14 @@ export function joinedHeads(
   const pieces = (end: string, shape: (rows: number) => number[]): Piece[] =>
     (["q", "k", "v"] as const).map((which) => ({ name: `${name(which)}.${end}`, shape: shape(rows[which]) }));
   const weight = joined(
-    `${ours}.weight`,
+    `${ours}/weight`,
     pieces("weight", (count) => [count, width]),
   );
   return bias
     ? [
         weight,
         joined(
-          `${ours}.bias`,
+          `${ours}/bias`,
           pieces("bias", (count) => [count]),
         ),
       ]
@@ -75,8 +59,13 @@ export function byHead(heads: number, size: number): Turn {
 }
 
 /** The size of a head, where it does not follow from the width. */
-export function headSizes(hf: ConfigReader, width: number, heads: number): { readonly keySize?: number; readonly valueSize?: number } {
-  const size = hf.wholeOrNone("head_dim");
+export function headSizes(
+  hf: ConfigReader,
+  width: number,
+  heads: number,
+  usual?: number,
+): { readonly keySize?: number; readonly valueSize?: number } {
+  const size = hf.wholeOrNone("head_dim") ?? usual;
   return size === undefined || size * heads === width ? {} : { keySize: size, valueSize: size };
 }
 

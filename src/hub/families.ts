@@ -2,13 +2,25 @@ import { FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { type Architecture, type ModelInput, modelConfig } from "../models/any.ts";
 import { quoted } from "../text/quote.ts";
+import { bart, marian } from "./bart.ts";
+import { bert, roberta } from "./bert.ts";
 import { ConfigReader } from "./config-reader.ts";
+import { distilbert } from "./distilbert.ts";
 import type { Family, JsonObject } from "./family.ts";
+import { gemma, gemma2, gemma3 } from "./gemma.ts";
 import { gpt2 } from "./gpt2.ts";
 import { llama } from "./llama.ts";
+import { mistral, phi3, qwen2, qwen3 } from "./llama-kin.ts";
+import { neox } from "./neox.ts";
+import { opt } from "./opt.ts";
+import { phi } from "./phi.ts";
+import { t5 } from "./t5.ts";
 
 /** Every family that is known; a new one is one more table. */
-export const families: readonly Family[] = [llama, gpt2];
+export const families: readonly Family[] = [
+  ...[llama, gpt2, qwen2, qwen3, mistral, gemma, gemma2, gemma3, neox, phi, phi3, opt],
+  ...[bert, roberta, distilbert, t5, bart, marian],
+];
 
 export interface Recognised {
   readonly family: Family;

@@ -78,12 +78,12 @@ export const rowsFrom = (from: number, count: number): Turn => ({ kind: "rows", 
 
 /** x Wᵀ + b, which has the same shape in PyTorch; `bias` false if there is none. */
 export function denseRules(ours: string, theirs: string, [out, from]: readonly [out: number, from: number], bias = true): TensorRule[] {
-  const weight = same(`${ours}.weight`, `${theirs}.weight`, [out, from]);
-  return bias ? [weight, same(`${ours}.bias`, `${theirs}.bias`, [out])] : [weight];
+  const weight = same(`${ours}/weight`, `${theirs}.weight`, [out, from]);
+  return bias ? [weight, same(`${ours}/bias`, `${theirs}.bias`, [out])] : [weight];
 }
 
 /** A norm's scale, and its bias where it has one. */
 export function normRules(ours: string, theirs: string, width: number, bias = true): TensorRule[] {
-  const scale = same(`${ours}.scale`, `${theirs}.weight`, [width]);
-  return bias ? [scale, same(`${ours}.bias`, `${theirs}.bias`, [width])] : [scale];
+  const scale = same(`${ours}/scale`, `${theirs}.weight`, [width]);
+  return bias ? [scale, same(`${ours}/bias`, `${theirs}.bias`, [width])] : [scale];
 }

@@ -43,7 +43,7 @@ export const gpt2: Family = {
       activation: ["gelu", "gelu-tanh", "relu", "silu"],
     });
     if (reasons.length > 0) return { reasons };
-    const { layers, heads, width, context, vocab, activation, tie, epsilon, hidden = 4 * width } = asDecoder(model);
+    const { layers, heads, width, context, vocab, activation, tie, epsilon = 1e-5, hidden = 4 * width } = asDecoder(model);
     const name = Object.entries(gpt2Activations).find(([, ours]) => ours === activation)?.[0];
     return {
       config: {
@@ -65,8 +65,8 @@ export const gpt2: Family = {
     const { context, vocab, tie } = asDecoder(model);
     const { layers, width, hidden } = sizesOf(asDecoder(model));
     const conv = (ours: string, theirs: string, from: number, out: number) => [
-      transposed(`${ours}.weight`, `${theirs}.weight`, [from, out]),
-      same(`${ours}.bias`, `${theirs}.bias`, [out]),
+      transposed(`${ours}/weight`, `${theirs}.weight`, [from, out]),
+      same(`${ours}/bias`, `${theirs}.bias`, [out]),
     ];
     const blocks = Array.from({ length: layers }, (_, i) => {
       const [ours, theirs] = [`decoder/block.${i}`, `transformer.h.${i}`];
@@ -84,7 +84,7 @@ export const gpt2: Family = {
       same("decoder/positions/table", "transformer.wpe.weight", [context, width]),
       ...blocks.flat(),
       ...normRules("decoder/norm", "transformer.ln_f", width),
-      ...(tie ? [] : [same("decoder/scores.weight", "lm_head.weight", [vocab, width])]),
+      ...(tie ? [] : [same("decoder/scores/weight", "lm_head.weight", [vocab, width])]),
     ];
   },
   ignores: (name, model) => /\.attn\.(masked_)?bias$/.test(name) || (asDecoder(model).tie && name === "lm_head.weight"),

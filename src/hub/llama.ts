@@ -1,4 +1,5 @@
-import { asDecoder, type Decoder, headSizes, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
+import type { DecoderConfig } from "../models/config.ts";
+import { asDecoder, headSizes, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
 import { denseRules, type Family, normRules, same } from "./family.ts";
 import { refusals, wants } from "./reasons.ts";
 
@@ -52,11 +53,11 @@ export function llamaLike(hf: Parameters<Family["read"]>[0], usual: { readonly e
   } as const;
 }
 
-export const llamaIgnores = (name: string, { tie }: Decoder): boolean =>
+export const llamaIgnores = (name: string, { tie }: DecoderConfig): boolean =>
   /rotary_emb\.(inv_freq|cos_cached|sin_cached)$/.test(name) || (tie && name === "lm_head.weight");
 
 /** The names of Llama and its descendants. */
-export function llamaTensors(model: Decoder) {
+export function llamaTensors(model: DecoderConfig) {
   const { vocab, tie, bias, qkNorm } = model;
   const sizes = sizesOf(model);
   const { layers, width, heads, size, hidden } = sizes;
@@ -68,8 +69,8 @@ export function llamaTensors(model: Decoder) {
       ...joinedHeads(`${attention}/qkv`, sizes, (which) => `${theirs}.self_attn.${which}_proj`, bias !== "none"),
       ...(qkNorm
         ? [
-            same(`${attention}/qnorm.scale`, `${theirs}.self_attn.q_norm.weight`, [size]),
-            same(`${attention}/knorm.scale`, `${theirs}.self_attn.k_norm.weight`, [size]),
+            same(`${attention}/q-norm/scale`, `${theirs}.self_attn.q_norm.weight`, [size]),
+            same(`${attention}/k-norm/scale`, `${theirs}.self_attn.k_norm.weight`, [size]),
           ]
         : []),
       ...denseRules(`${attention}/out`, `${theirs}.self_attn.o_proj`, [width, heads * size], bias === "all"),
@@ -83,13 +84,25 @@ export function llamaTensors(model: Decoder) {
     same("decoder/tokens", "model.embed_tokens.weight", [vocab, width]),
     ...blocks.flat(),
     ...normRules("decoder/norm", "model.norm", width, false),
-    ...(tie ? [] : [same("decoder/scores.weight", "lm_head.weight", [vocab, width])]),
+    ...(tie ? [] : [same("decoder/scores/weight", "lm_head.weight", [vocab, width])]),
   ];
 }
 
 /** A decoder of ours that is a Llama, in the words of transformers 5 and of those before it. */
-function llamaConfig(model: Decoder) {
-  const { vocab, tie, context, bias, epsilon, ropeBase, ropeScaling, ropeFactor, ropeLowFactor, ropeHighFactor, ropeOriginal } = model;
+function llamaConfig(model: DecoderConfig) {
+  const {
+    vocab,
+    tie,
+    context,
+    bias,
+    epsilon = 1e-6,
+    ropeBase,
+    ropeScaling,
+    ropeFactor,
+    ropeLowFactor,
+    ropeHighFactor,
+    ropeOriginal,
+  } = model;
   const { layers, width, heads, kvHeads, size, hidden } = sizesOf(model);
   const scaling =
     ropeScaling === "none"

@@ -7,8 +7,9 @@ import { type HubRecord, type HubRoles, rolesOf } from "./record.ts";
 /** A tokenizer as the model beside it was trained with it: which ids begin, end and fill up texts is said by the other files of the folder. */
 export function hubTokenizer(text: string, where: string, record: HubRecord): Tokenizer {
   const plain = parseTokenizer(text, where);
-  const roles = hubRoles(plain, record);
-  const tokenizer = withRoles(plain, roles);
+  const { decoderStart, ...roles } = hubRoles(plain, record);
+  // What a translator's decoder begins with is what its targets begin with.
+  const tokenizer = withRoles(plain, decoderStart === undefined ? roles : { ...roles, start: decoderStart });
   const frame = frameWith(tokenizer, record);
   const { frame: _, ...rest } = tokenizer;
   return frame ? { ...rest, frame } : rest;

@@ -59,9 +59,18 @@ export interface PredictFileResult {
 
 const secondsBetweenSaves = 0.5;
 
+/** What a run was trained for. */
+function usualAnswer({ task, name }: Trained): AnswerKind {
+  if (task === "embed" || task === "mlm")
+    throw new ConfigError(`${name} is for ${task}; a file's rows are answered by models that classify, tag, translate or continue text`, {
+      code: "config.task",
+    });
+  return task === "lm" ? "generate" : task;
+}
+
 /** Reads rows, and writes them with the answers beside them. Killed at any moment, the same call goes on where it was. */
 export async function predictFile(run: Trained, from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
-  const { as = run.task === "lm" ? "generate" : run.task, column, prefix = "", overwrite, signal, warn, listen, ...asked } = options;
+  const { as = usualAnswer(run), column, prefix = "", overwrite, signal, warn, listen, ...asked } = options;
   const toWarn = teller({ warn }, run);
   const [input, output] = [inputFormat(from), outputFormat(to)];
   const answering = answeringOf(run, as, output, asked);

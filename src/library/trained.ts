@@ -1,6 +1,8 @@
 import { cacheFolder } from "../data/cache.ts";
 import { givenData, givenRows, ownData } from "../data/held-out.ts";
+import { type EmbedOptions, embedTexts } from "../evaluation/embed.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
+import { type Filling, type FillOptions, fillTexts } from "../evaluation/fill.ts";
 import { type Classification, classifyTexts, type PredictOptions, type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { type Translation, translateTexts } from "../evaluation/translate.ts";
 import type { TranslateOptions } from "../generation/translator.ts";
@@ -85,6 +87,16 @@ export class Trained extends TrainedModel {
 
   tag(texts: readonly string[], options: PredictOptions = {}): Promise<Tagging[]> {
     return collected(tagTexts(this, texts, options));
+  }
+
+  /** The vector of each text, from an encoder of any task: for search, and to compare texts by meaning. */
+  async embed(texts: readonly string[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    return (await collected(embedTexts(this, texts, options))).map(({ vector }) => vector);
+  }
+
+  /** The likeliest words where texts have a mask, from a model that was trained on hidden words. */
+  fill(texts: readonly string[], options: FillOptions = {}): Promise<Filling[]> {
+    return collected(fillTexts(this, texts, options));
   }
 
   /** Answers every row of a .csv, .tsv or .jsonl, and writes the rows with their answers to another; stopped, the same call goes on where it was. */

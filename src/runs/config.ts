@@ -6,7 +6,7 @@ import { hubRecordSchema } from "../hub/record.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
-import { taskNames } from "../text/columns.ts";
+import { foreignTasks, taskNames } from "../text/columns.ts";
 import { chatFormatSchema } from "../tokens/chat-template.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
@@ -70,7 +70,7 @@ const originSchema = z.strictObject({
 
 const runSchema = z.strictObject({
   format: z.literal(1),
-  task: z.enum(taskNames),
+  task: z.enum([...taskNames, ...foreignTasks]),
   model: z.record(z.string(), z.unknown()),
   /** Names of labels or tags, in the order of their scores. */
   labels: z.array(z.string()).optional(),
@@ -113,7 +113,7 @@ export function parseRunConfig(text: string, file: string, models: readonly Defi
     throw new FormatError(message, { ...facts, file });
   }
   const { model, ...rest } = result.data;
-  const able: readonly unknown[] = modelsFor(rest.task);
+  const able: readonly unknown[] = rest.task === "embed" || rest.task === "mlm" ? ["encoder"] : modelsFor(rest.task);
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
     throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
   const weights = rest.training.classWeights;

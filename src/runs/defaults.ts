@@ -37,7 +37,7 @@ export function modelDefaults(task: Task, model: ModelName): Readonly<Record<str
 }
 
 /** SwiGLU has three matrices where others have two; with 8/3 of the width inside, the parameters are as many. */
-export const swigluHidden = (width: number): number => Math.max(1, 8 * Math.round(width / 3));
+export const gatedHidden = (width: number): number => Math.max(1, 8 * Math.round(width / 3));
 
 /** Longer examples are cut to this, unless a context is given: what is trained on costs time. */
 const longestTrained: Readonly<Record<Task, number>> = { classify: 256, tag: 256, translate: 128, lm: 512 };

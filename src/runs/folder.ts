@@ -17,7 +17,7 @@ import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
-import { parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
+import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
@@ -35,7 +35,7 @@ export const paths = (folder: string) => ({
 });
 
 /** Where a run goes when nothing else is said: runs/<name>-<task>. */
-export function usualFolder(source: DataSource, task: Task): string {
+export function usualFolder(source: DataSource, task: RunConfig["task"]): string {
   return join("runs", `${shortName(source) || "data"}-${task}`);
 }
 

@@ -52,7 +52,10 @@ export function outsideRun({ path, model, labels, record, tokenizer, tokenizerTe
     ...(labels && { labels: [...labels] }),
     tokenizer: { kind: tokenizer.kind, sha256: sha256(tokenizerText) },
     data: { source: { kind: "hub", from: resolve(path) }, sha256: "", train: 0, valid: 0 },
-    training: trainingDefaults(task, gentle, { width: model.width, threads: usualThreads() }),
+    training: trainingDefaults(task === "embed" || task === "mlm" ? "classify" : task, gentle, {
+      width: model.width,
+      threads: usualThreads(),
+    }),
     hub: record,
   };
   return { folder: path, config, tokenizer, outside: { files, weights } };

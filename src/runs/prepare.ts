@@ -10,6 +10,7 @@ import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { chatOf } from "../hub/chat.ts";
+import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
@@ -32,7 +33,7 @@ import { initialise } from "../weights/initialise.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { contextFor, continuedTraining, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, tokenizerFor, trainingDefaults } from "./defaults.ts";
 import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
@@ -227,12 +228,12 @@ export function modelWith(
 ): Architecture {
   const tasked = name === "encoder" ? { task, labels, labelling } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
-  const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};
+  const inside = hasGate(chosen) ? { hidden: gatedHidden(chosen.width) } : {};
   return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
 }
 
-const isSwiglu = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
-  chosen.activation === "swiglu" && typeof chosen.width === "number";
+const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
+  activations.some((name) => name === chosen.activation && isGated(name)) && typeof chosen.width === "number";
 
 /** Tokens of the longest example that is trained on. */
 const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>

@@ -10,6 +10,11 @@ export type Task = (typeof taskNames)[number];
 export const exampleTasks = ["classify", "tag", "translate", "lm"] as const satisfies readonly Task[];
 export type ExampleTask = (typeof exampleTasks)[number];
 
+/** What models from elsewhere are for besides: vectors of texts, and tokens that are hidden. */
+export const foreignTasks = ["embed", "mlm"] as const;
+/** What a model can be for. */
+export type ModelTask = Task | (typeof foreignTasks)[number];
+
 /** What a column is for. */
 export const roles = ["text", "label", "labels", "source", "target", "tags", "prompt", "completion", "messages"] as const;
 export type Role = (typeof roles)[number];

@@ -5,7 +5,7 @@ import type { HubRecord } from "../hub/record.ts";
 import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
-import type { Task } from "../text/examples.ts";
+import type { ModelTask } from "../text/columns.ts";
 import type { ChatFormat } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
@@ -42,11 +42,13 @@ export interface Releasable {
 /** Compiled functions that stay; the one not used for longest goes first. */
 const mostKept = 8;
 
-const does: Readonly<Record<Task, { readonly what: string; readonly command: string }>> = {
+const does: Readonly<Record<ModelTask, { readonly what: string; readonly command: string }>> = {
   lm: { what: "continues text", command: "generate" },
   classify: { what: "classifies", command: "classify" },
   tag: { what: "tags", command: "tag" },
   translate: { what: "translates", command: "translate" },
+  embed: { what: "gives vectors of texts", command: "embed" },
+  mlm: { what: "fills in tokens that are hidden", command: "fill" },
 };
 
 /**
@@ -102,12 +104,12 @@ export class TrainedModel implements TrainedParts {
     return this.#parts.hub;
   }
 
-  get task(): Task {
+  get task(): ModelTask {
     return taskOf(this.model);
   }
 
   /** Refuses what it was not trained for, with what it is for. */
-  require(task: Task): void {
+  require(task: ModelTask): void {
     if (this.task === task) return;
     const { what, command } = does[this.task];
     if (!this.#named) throw new ConfigError(`${this.name} ${what}, and cannot do ${task}`, { code: "config.task" });
