@@ -1,7 +1,7 @@
 import { FormatError } from "../base/errors.ts";
 import type { GgufMetadata, GgufValue } from "../weights/gguf.ts";
 import { ConfigReader } from "./config-reader.ts";
-import { type Decoder, sizesOf } from "./decoder-parts.ts";
+import { type Decoder, epsilonOf, sizesOf } from "./decoder-parts.ts";
 import type { JsonObject } from "./family.ts";
 import { type GgufNames, gemmaNames, gpt2Names, llamaPairs, neoxNames, phiNames, plainNames } from "./gguf-names.ts";
 import { llama3Factors, llama3Of } from "./gguf-rope.ts";
@@ -114,10 +114,10 @@ function commonSettings(model: Decoder) {
 }
 
 function llamaSettings(model: Decoder) {
-  const { epsilon, ropeBase, ropeScaling, ropeFactor } = model;
+  const { ropeBase, ropeScaling, ropeFactor } = model;
   return {
     ...commonSettings(model),
-    "attention.layer_norm_rms_epsilon": float(epsilon ?? 1e-6),
+    "attention.layer_norm_rms_epsilon": float(epsilonOf(model)),
     "rope.freq_base": float(ropeBase),
     "rope.dimension_count": whole(sizesOf(model).size),
     ...(ropeScaling === "linear" && {
@@ -309,7 +309,7 @@ const gpt2: GgufFamily = {
       tie_word_embeddings: tie,
     };
   },
-  settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(model.epsilon ?? 1e-5) }),
+  settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(epsilonOf(model)) }),
   reasons: ({ activation }) =>
     activation === "gelu-tanh" || activation === "gelu" ? [] : [`activation is ${activation} (only gelu-tanh)`],
 };
@@ -322,7 +322,7 @@ function partlyTurned(settings: ConfigReader, size: number): JsonObject {
 
 const sharedSettings = (model: Decoder) => ({
   ...commonSettings(model),
-  "attention.layer_norm_epsilon": float(model.epsilon ?? 1e-5),
+  "attention.layer_norm_epsilon": float(epsilonOf(model)),
   "rope.freq_base": float(model.ropeBase),
   "rope.dimension_count": whole(Math.floor(sizesOf(model).size * model.ropeShare)),
 });
