@@ -50,7 +50,8 @@ export async function readingOf(run: TrainedModel, text: Read, options: ReadingO
   if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens, signal };
   const unknown = (count: number) => row(new Int32Array(count).fill(-1));
   const several = givesSeveral(model);
-  const unknownAnswer = task === "tag" || task === "mlm" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
+  const unknownAnswer =
+    task === "tag" || task === "mlm" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
   return { feeds, signal, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
 }
