@@ -22,6 +22,7 @@ interface Options extends WriteOptions, FileFlags {
   readonly logProbabilities?: boolean;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly adapter?: string;
 }
 
 export const generate = addFlags(
@@ -36,7 +37,7 @@ export const generate = addFlags(
   engineFlags,
 ).action(async (folder: string, prompt: string | undefined, given: Options, command: Command) => {
   const options = withBeams(given, command);
-  const run = open(folder, { threads: options.threads, precision: options.weights });
+  const run = open(folder, { threads: options.threads, precision: options.weights, adapter: options.adapter });
   const arguments_ = prompt === undefined ? [] : [prompt];
   if (asksForFile(arguments_, options, command)) return writeFile(run, options);
   refusePaths(arguments_, options);
@@ -115,7 +116,7 @@ async function samplesFor(
   before: number,
   options: Options,
 ): Promise<readonly (readonly Sample[])[]> {
-  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, adapter, json, ...asked } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   const source = readsSource(run.model);
   const nothing = (line: string) =>
@@ -157,7 +158,7 @@ async function written(
   show: ((text: string) => void) | undefined,
   before: string,
 ): Promise<readonly Sample[]> {
-  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, adapter, json, ...asked } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   if (beams > 1) {
     const [found] = await writeBest(run, [begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });

@@ -109,7 +109,8 @@ function refuseNonFinite(numbers: Float32Array, name: string, where: string): vo
       );
 }
 
-function forwards(numbers: Float32Array, shape: readonly number[], turn: Turn | undefined): Float32Array {
+/** A tensor of theirs as ours. */
+export function forwards(numbers: Float32Array, shape: readonly number[], turn: Turn | undefined): Float32Array {
   switch (turn?.kind) {
     case undefined:
       return numbers;
@@ -175,7 +176,8 @@ function rowsOf({ shape, turn }: Piece): number {
   return turn?.kind === "transpose" ? shape[1] : (shape[0] ?? 1);
 }
 
-function backwards(whole: Float32Array, part: Float32Array, { shape, turn }: Piece): void {
+/** A part of ours as the whole of theirs. */
+export function backwards(whole: Float32Array, part: Float32Array, { shape, turn }: Piece): void {
   switch (turn?.kind) {
     case undefined:
       whole.set(part);

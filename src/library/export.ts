@@ -16,6 +16,7 @@ import { Trained } from "./trained.ts";
 /** Every format in a file of its own, which is loaded when it is asked for. */
 const exporters = {
   onnx: async (): Promise<Exporter> => (await import("./export-onnx.ts")).onnxExporter,
+  gguf: async (): Promise<Exporter> => (await import("./export-gguf.ts")).ggufExporter,
 } as const satisfies Readonly<Record<string, () => Promise<Exporter>>>;
 
 export type ExportFormat = keyof typeof exporters;

@@ -1,10 +1,12 @@
 import { join, resolve } from "node:path";
 import { cacheFolder } from "../data/cache.ts";
+import { isGgufFile, openGgufFile } from "../disk/gguf-file.ts";
 import { type HubFolder, isHubFolder, noTokenizer, openHubFolder } from "../disk/hub-folder.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { type Architecture, taskOf } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { usualThreads } from "../node/machine.ts";
+import { chatFormatOf } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { RunConfig } from "./config.ts";
@@ -16,8 +18,9 @@ import { type OpenRun, openRun, sha256 } from "./folder.ts";
 /** Where weights that an engine cannot read in their place are written for it, as long as the process lives. */
 export const weightsFolder = (): string => join(cacheFolder(), "weights");
 
-/** Opens a run, or a Hugging Face folder. */
+/** Opens a run, a Hugging Face folder or a GGUF file. */
 export function openModel(path: string, models?: readonly Definition[]): OpenRun {
+  if (isGgufFile(path)) return openGguf(path);
   return isHubFolder(path) ? openHub(path) : openRun(path, models);
 }
 
@@ -26,6 +29,11 @@ function openHub(folder: string): OpenRun {
   const { tokenizer, tokenizerText } = found;
   if (!tokenizer || tokenizerText === undefined) throw noTokenizer(folder);
   return outsideRun({ ...found, path: folder, tokenizer, tokenizerText, weights: () => found.weights(weightsFolder()) });
+}
+
+function openGguf(file: string): OpenRun {
+  const found = openGgufFile(file);
+  return outsideRun({ ...found, path: file, files: [file], weights: () => found.weights(weightsFolder()) });
 }
 
 export interface Outside {
@@ -45,6 +53,7 @@ export interface Outside {
 /** A model from outside in the form of a run. Its training settings are those that going on from it begins with. */
 export function outsideRun({ path, model, labels, record, tokenizer, tokenizerText, files, weights }: Outside): OpenRun {
   const task = taskOf(model);
+  const chat = chatFormatOf(record.tokenizerConfig, record.chatTemplate);
   const config: RunConfig = {
     format: 1,
     task,
@@ -56,6 +65,7 @@ export function outsideRun({ path, model, labels, record, tokenizer, tokenizerTe
       width: model.width,
       threads: usualThreads(),
     }),
+    ...(chat && { chat }),
     hub: record,
   };
   return { folder: path, config, tokenizer, outside: { files, weights } };

@@ -28,7 +28,8 @@ export async function reopen(
   const taken = new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0;
   const pointless = changes.steps !== undefined && changes.steps <= taken; // nothing will happen, so nothing is written down
   if (Object.keys(given).length > 0 && !pointless) writeDurably(paths(folder).config, runConfigText(config));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash: config.tokenizer.sha256, labels: config.labels, cache, signal });
+  const { labels, chat } = config;
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash: config.tokenizer.sha256, labels, chat, cache, signal });
   return { run: { ...opened, config }, encoded };
 }
 

@@ -5,6 +5,7 @@ import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
 import type { ModelTask } from "../text/columns.ts";
+import type { ChatFormat } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Warn } from "./reading.ts";
@@ -20,6 +21,8 @@ export interface TrainedParts {
   readonly device: Device;
   /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
   readonly temperature?: number;
+  /** How it reads a conversation, where it was made for any. */
+  readonly chat?: ChatFormat;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
   /** What it came with, if it came from outside. */
@@ -91,6 +94,11 @@ export class TrainedModel implements TrainedParts {
   /** What it came with, if it came from outside: its family, its chat template. */
   get hub(): HubRecord | undefined {
     return this.#parts.hub;
+  }
+
+  /** How it reads a conversation, where it was made for any. */
+  get chat(): ChatFormat | undefined {
+    return this.#parts.chat;
   }
 
   get task(): ModelTask {
