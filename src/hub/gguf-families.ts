@@ -117,7 +117,7 @@ function llamaSettings(model: Decoder) {
   const { epsilon, ropeBase, ropeScaling, ropeFactor } = model;
   return {
     ...commonSettings(model),
-    "attention.layer_norm_rms_epsilon": float(epsilon),
+    "attention.layer_norm_rms_epsilon": float(epsilon ?? 1e-6),
     "rope.freq_base": float(ropeBase),
     "rope.dimension_count": whole(sizesOf(model).size),
     ...(ropeScaling === "linear" && {
@@ -309,7 +309,7 @@ const gpt2: GgufFamily = {
       tie_word_embeddings: tie,
     };
   },
-  settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(model.epsilon) }),
+  settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(model.epsilon ?? 1e-5) }),
   reasons: ({ activation }) =>
     activation === "gelu-tanh" || activation === "gelu" ? [] : [`activation is ${activation} (only gelu-tanh)`],
 };
@@ -322,7 +322,7 @@ function partlyTurned(settings: ConfigReader, size: number): JsonObject {
 
 const sharedSettings = (model: Decoder) => ({
   ...commonSettings(model),
-  "attention.layer_norm_epsilon": float(model.epsilon),
+  "attention.layer_norm_epsilon": float(model.epsilon ?? 1e-5),
   "rope.freq_base": float(model.ropeBase),
   "rope.dimension_count": whole(Math.floor(sizesOf(model).size * model.ropeShare)),
 });

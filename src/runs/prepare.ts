@@ -10,6 +10,7 @@ import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { chatOf } from "../hub/chat.ts";
 import { familyCalled } from "../hub/families.ts";
 import { joinedInFamily } from "../hub/peft.ts";
 import type { HubRecord } from "../hub/record.ts";
@@ -130,7 +131,8 @@ export async function prepare(
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const chat = from?.config.chat ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
+  const known = from && chatOf(from.config);
+  const chat = known ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
   const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
   const positions = "positions" in early ? early.positions : undefined;
   const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
@@ -160,7 +162,7 @@ export async function prepare(
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
-    ...(chat && { chat }),
+    ...(chat && (chat !== known || from?.config.chat) && { chat }), // what came with a model stays in its record
     data: {
       source: task === "classify" ? source : settings.source,
       sha256: raw.sha256,

@@ -1,5 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
+import { chatOf } from "../hub/chat.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
@@ -62,6 +63,7 @@ export class TrainedModel implements TrainedParts {
   readonly warn: Warn | false;
   readonly #named: boolean;
   readonly #parts: TrainedParts;
+  #chat: ChatFormat | undefined;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
   constructor(parts: TrainedParts, warn: Warn | false = parts.warn ?? false) {
@@ -91,14 +93,15 @@ export class TrainedModel implements TrainedParts {
     return this.#parts.temperature ?? 1;
   }
 
+  /** How it reads a conversation, where it knows how. */
+  get chat(): ChatFormat | undefined {
+    this.#chat ??= chatOf(this.#parts);
+    return this.#chat;
+  }
+
   /** What it came with, if it came from outside: its family, its chat template. */
   get hub(): HubRecord | undefined {
     return this.#parts.hub;
-  }
-
-  /** How it reads a conversation, where it was made for any. */
-  get chat(): ChatFormat | undefined {
-    return this.#parts.chat;
   }
 
   get task(): ModelTask {
