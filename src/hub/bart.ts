@@ -41,6 +41,7 @@ export const marian: Family = {
   modelTypes: ["marian"],
   architectures: ["MarianMTModel"],
   prefix: "",
+  fixed: ["model/encoder/positions", "model/decoder/positions"],
   read(hf) {
     hf.must("share_encoder_decoder_embeddings", true);
     hf.must("normalize_embedding", false);

@@ -26,12 +26,13 @@ export const bert: Family = {
   modelTypes: ["bert"],
   architectures: [bertClasses.embed, bertClasses.classify, bertClasses.tag, bertClasses.mlm, "BertForPreTraining"],
   prefix: "bert.",
+  classifier: { pool: "first", pooler: "tanh" },
   read(hf, architecture) {
     const kind = architecture === "BertForPreTraining" ? "mlm" : kindOf(bertClasses, architecture);
     const { model, labels } = headOf(hf, kind, { pool: "first", pooler: "tanh" });
     return { model: { ...bertLike(hf, 0), ...model }, ...(labels && { labels }) };
   },
-  write: (model, from) => rewritten(model, from, bertClasses, "BERT"),
+  write: (model, from) => rewritten(model, from, bertClasses, bert),
   tensors(given) {
     const model = asEncoder(given);
     const { width, vocab, labels } = model;
@@ -60,6 +61,7 @@ export const roberta: Family = {
   modelTypes: ["roberta"],
   architectures: Object.values(robertaClasses),
   prefix: "roberta.",
+  classifier: { pool: "first", pooler: "tanh" },
   read(hf, architecture) {
     const kind = kindOf(robertaClasses, architecture);
     if (kind === "mlm") hf.must("hidden_act", "gelu"); // its head has GELU whatever the blocks have
@@ -67,7 +69,7 @@ export const roberta: Family = {
     const { model, labels } = headOf(hf, kind, { pool: "first", pooler: "tanh" });
     return { model: { ...bertLike(hf, padding + 1), ...model }, ...(labels && { labels }) };
   },
-  write: (model, from) => rewritten(model, from, robertaClasses, "RoBERTa"),
+  write: (model, from) => rewritten(model, from, robertaClasses, roberta),
   tensors(given) {
     const model = asEncoder(given);
     const { width, vocab, labels } = model;
