@@ -82,7 +82,9 @@ function withoutMask(text: string, mask: string, nth: number, word: string): str
 
 /** Files say it; where they do not, it has one of two customary names. */
 function maskOf({ tokenizer, hub, name }: TrainedModel): { readonly id: number; readonly token: string } {
-  const { added_tokens: added = [] } = tokenizer.json as { readonly added_tokens?: readonly { readonly id: number; readonly content: string }[] };
+  const { added_tokens: added = [] } = tokenizer.json as {
+    readonly added_tokens?: readonly { readonly id: number; readonly content: string }[];
+  };
   const names = [tokenText(hub?.tokenizerConfig?.mask_token), "[MASK]", "<mask>"];
   for (const token of names) {
     const found = token === undefined ? undefined : added.find(({ content }) => content === token);
