@@ -34,7 +34,10 @@ embed.action(async (folder: string, given: string[], { pool, normalise, weights:
     (text) => ({ text, vector: null }),
   );
   if (json) await printJson(asJson(all));
-  else await printEach(all, (answer) => (isEmpty(answer) ? "" : Array.from(answer.vector, (number) => Number(number.toPrecision(6))).join(" ")));
+  else
+    await printEach(all, (answer) =>
+      isEmpty(answer) ? "" : Array.from(answer.vector, (number) => Number(number.toPrecision(6))).join(" "),
+    );
 });
 
 /** A typed array would be written as an object. */

@@ -16,9 +16,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-const flags = [
-  new Option("--top <n>", "how many candidates for each mask (default: 5)").argParser(wholeNumber),
-];
+const flags = [new Option("--top <n>", "how many candidates for each mask (default: 5)").argParser(wholeNumber)];
 
 export const fill = addFlags(bareCommand("fill"), flags, engineFlags);
 

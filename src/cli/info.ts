@@ -2,7 +2,8 @@ import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { givesSeveral, modelLoss } from "../models/any.ts";
-import { paths, readCalibration } from "../runs/folder.ts";
+import { loraLayout } from "../runs/adapter.ts";
+import { paths, readCalibration, shippedFile } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { normalisationOf } from "../tokens/normaliser.ts";
@@ -25,8 +26,10 @@ function describe(folder: string) {
   const { config, tokenizer, outside } = openModel(folder);
   const layout = parametersOf(modelLoss(config.model));
   const count = countParameters(layout);
-  const trained = trainedLayout(layout, config.training.freeze).total;
-  const metadata = outside ? undefined : readSafetensorsHeader(paths(folder).model)?.metadata;
+  const { lora, freeze } = config.training;
+  const adapter = lora ? loraLayout(config.model, lora).total : 0;
+  const trained = lora ? adapter : trainedLayout(layout, freeze).total;
+  const metadata = outside ? undefined : readSafetensorsHeader(shippedFile(folder))?.metadata;
   const validLoss = metadata?.get("validLoss");
   const calibration = outside ? undefined : readCalibration(folder);
   const { hub } = config;
@@ -35,8 +38,8 @@ function describe(folder: string) {
     task: config.task,
     model: config.model,
     ...(config.labels && { labels: config.labels }),
-    parameters: count.count,
-    ...(trained < count.count && { trained, frozen: count.count - trained }),
+    parameters: count.count + adapter,
+    ...(trained < count.count && { trained, frozen: count.count + adapter - trained }),
     parts: parts(count),
     tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
     data: config.data,
@@ -74,14 +77,20 @@ const longestText = (longest: number | undefined): string =>
 
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
   const { parts: places, tokenizer, data, hub, from, training, step, calibration, best } = rest;
-  const settings = (values: object) =>
+  const settings = (values: object): string =>
     Object.entries(values)
-      .map(([name, value]) => `${name} ${value}`)
+      .map(([name, value]) =>
+        name === "lora"
+          ? `lora (${Object.entries(value)
+              .map(([key, own]) => `${key} ${own}`)
+              .join(", ")})`
+          : `${name} ${value}`,
+      )
       .join(", ");
   const source = sourceName(data.source);
   const several = givesSeveral(model);
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
-  const unit = task === "lm" ? "bytes" : "examples";
+  const unit = data.longest === undefined ? "bytes" : "examples";
   const imported = data.source.kind === "hub";
   const lines: [string, string][] = [
     ["run", run],

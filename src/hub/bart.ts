@@ -120,7 +120,7 @@ function bartTensors(given: Architecture): TensorRule[] {
     same("model/tokens", "model.shared.weight", [vocab, width]),
     ...stack("encoder", sizesOf(model)),
     ...stack("decoder", sizesOf({ ...model, layers: decoderLayers, heads: decoderHeads, hidden: decoderHidden })),
-    same("model/scores.bias", "final_logits_bias", [1, vocab]),
+    same("model/scores/bias", "final_logits_bias", [1, vocab]),
   ];
 }
 

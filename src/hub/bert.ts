@@ -44,8 +44,8 @@ export const bert: Family = {
       mlm: () => [
         ...denseRules("encoder/head", "cls.predictions.transform.dense", [width, width]),
         ...normRules("encoder/head/norm", "cls.predictions.transform.LayerNorm", width),
-        ...(model.tie ? [] : [same("encoder/scores.weight", "cls.predictions.decoder.weight", [vocab, width])]),
-        same("encoder/scores.bias", "cls.predictions.bias", [vocab]),
+        ...(model.tie ? [] : [same("encoder/scores/weight", "cls.predictions.decoder.weight", [vocab, width])]),
+        same("encoder/scores/bias", "cls.predictions.bias", [vocab]),
       ],
       embed: () => [],
     };
@@ -80,8 +80,8 @@ export const roberta: Family = {
       mlm: () => [
         ...denseRules("encoder/head", "lm_head.dense", [width, width]),
         ...normRules("encoder/head/norm", "lm_head.layer_norm", width),
-        ...(model.tie ? [] : [same("encoder/scores.weight", "lm_head.decoder.weight", [vocab, width])]),
-        same("encoder/scores.bias", "lm_head.bias", [vocab]),
+        ...(model.tie ? [] : [same("encoder/scores/weight", "lm_head.decoder.weight", [vocab, width])]),
+        same("encoder/scores/bias", "lm_head.bias", [vocab]),
       ],
       embed: () => [],
     };
@@ -146,7 +146,7 @@ function bodyRules(model: Parameters<Family["tensors"]>[0], prefix: string, offs
   return [
     same("encoder/tokens", `${root}embeddings.word_embeddings.weight`, [vocab, width]),
     { ours: "encoder/positions/table", theirs: [offset === 0 ? positions : { ...positions, turn: rowsFrom(offset, context) }] },
-    ...(segments > 0 ? [same("encoder/segments", `${root}embeddings.token_type_embeddings.weight`, [segments, width])] : []),
+    ...(segments > 0 ? [same("encoder/segments/table", `${root}embeddings.token_type_embeddings.weight`, [segments, width])] : []),
     ...normRules("encoder/embedding-norm", `${root}embeddings.LayerNorm`, width),
     ...blocks.flat(),
   ];

@@ -22,6 +22,8 @@ export function sizesOf({ layers, width, heads, kvHeads = heads, keySize = width
 
 type Blocks = Pick<DecoderConfig, "layers" | "width" | "heads" | "kvHeads" | "keySize" | "hidden">;
 
+export type Decoder = DecoderConfig;
+
 /** Tables of decoders are only ever asked for decoders: `read` made the model, or `write` refused it. */
 export const asDecoder = (model: Architecture): DecoderConfig => model as DecoderConfig;
 

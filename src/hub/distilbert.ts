@@ -65,8 +65,8 @@ export const distilbert: Family = {
       mlm: () => [
         ...denseRules("encoder/head", "vocab_transform", [width, width]),
         ...normRules("encoder/head/norm", "vocab_layer_norm", width),
-        ...(model.tie ? [] : [same("encoder/scores.weight", "vocab_projector.weight", [vocab, width])]),
-        same("encoder/scores.bias", "vocab_projector.bias", [vocab]),
+        ...(model.tie ? [] : [same("encoder/scores/weight", "vocab_projector.weight", [vocab, width])]),
+        same("encoder/scores/bias", "vocab_projector.bias", [vocab]),
       ],
       embed: () => [],
     };

@@ -42,8 +42,9 @@ export interface Head {
 
 /** The settings of a head; `pooled` are those of a classifier's. */
 export function headOf(hf: ConfigReader, kind: HeadKind, pooled: JsonObject): Head {
+  const tie = hf.boolean("tie_word_embeddings", true);
   if (kind === "embed") return { model: { task: "embed", pool: "mean" } };
-  if (kind === "mlm") return { model: { task: "mlm", scoresBias: true, tie: hf.boolean("tie_word_embeddings", true) } };
+  if (kind === "mlm") return { model: { task: "mlm", scoresBias: true, tie } };
   const labels = labelNames(hf);
   if (kind === "tag") return { model: { task: "tag", labels: labels.length }, labels };
   const problem = hf.value("problem_type");

@@ -118,7 +118,7 @@ function llamaSettings(model: DecoderConfig) {
   const { epsilon = 1e-6, ropeBase, ropeScaling, ropeFactor } = model;
   return {
     ...commonSettings(model),
-    "attention.layer_norm_rms_epsilon": float(epsilon),
+    "attention.layer_norm_rms_epsilon": float(epsilon ?? 1e-6),
     "rope.freq_base": float(ropeBase),
     "rope.dimension_count": whole(sizesOf(model).size),
     ...(ropeScaling === "linear" && {

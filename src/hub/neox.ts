@@ -54,6 +54,7 @@ export const neox: Family = {
       ...(tie ? [] : [same("decoder/scores/weight", "embed_out.weight", [vocab, width])]),
     ];
   },
+  alsoCalled: (name) => (name === "embed_out.weight" ? ["lm_head.weight"] : []),
   ignores: (name, model) =>
     /\.attention\.((masked_)?bias|rotary_emb\.inv_freq)$/.test(name) || (asDecoder(model).tie && name === "embed_out.weight"),
 };

@@ -4,18 +4,18 @@ import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isConstant, isParameter, leafName } from "../graph/leaves.ts";
 import type { Target } from "../graph/target.ts";
 import { size } from "../graph/type.ts";
-import { isEmbedding } from "../ops/lookup.ts";
 import { described, type ModelConfig } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
 import {
+  type PortableOptions,
   portableDecoder,
   portableEncoder,
   portableEncoderDecoder,
-  type PortableOptions,
   portableRnnEncoder,
   portableRnnStep,
 } from "../models/portable.ts";
 import { emitOnnx, type WeightSource } from "../onnx/emit.ts";
+import { isEmbedding } from "../ops/lookup.ts";
 import { foldConstants } from "../runtime/fold.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { halfBits } from "../weights/half.ts";
@@ -44,7 +44,8 @@ async function write(job: ExportJob): Promise<Shipped> {
     const file = `${name}${fileEndings[weights]}.onnx`;
     if (await writeModel(job, file, graph)) outside.push(file);
   }
-  for (const [name, content] of Object.entries(onnxConfigs(trained, weights, outside))) job.write(name, `${JSON.stringify(content, null, 2)}\n`);
+  for (const [name, content] of Object.entries(onnxConfigs(trained, weights, outside)))
+    job.write(name, `${JSON.stringify(content, null, 2)}\n`);
   return onnxShipped(trained, weights, files);
 }
 
@@ -63,7 +64,9 @@ function portableFiles({ model, temperature }: TrainedModel, options: PortableOp
     }
     case "rnn":
       if (options.attentions) throw noPatterns(model);
-      return model.task === "lm" ? { model: portableRnnStep(model) } : { encoder_model: portableRnnEncoder(model), decoder_model: portableRnnStep(model) };
+      return model.task === "lm"
+        ? { model: portableRnnStep(model) }
+        : { encoder_model: portableRnnEncoder(model), decoder_model: portableRnnStep(model) };
     case "own":
       throw new ConfigError(
         `${described(model)} is a program's own, and a folder of files has no place for its inputs; emitOnnx writes its graph`,
@@ -73,7 +76,10 @@ function portableFiles({ model, temperature }: TrainedModel, options: PortableOp
 }
 
 const noPatterns = (model: ModelConfig): ConfigError =>
-  new ConfigError(`${described(model)} has no attention patterns for each layer to put out`, { code: "config.conflict", path: "attentions" });
+  new ConfigError(`${described(model)} has no attention patterns for each layer to put out`, {
+    code: "config.conflict",
+    path: "attentions",
+  });
 
 function refuseUncached(model: Extract<ModelConfig, { model: "decoder" | "encoder-decoder" }>): void {
   if (keepsPast(model)) return;

@@ -35,6 +35,8 @@ const does = {
   classify: "gives a text its label",
   tag: "gives every word (or character) its tag",
   translate: "writes the target of a source text",
+  embed: "gives a text its vector",
+  mlm: "says which word a text hides",
 } as const;
 
 export function modelCard({ trained, name, weights, shipped, run }: CardFacts): string {
@@ -42,7 +44,7 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
   const parts = [
     frontMatter({ ...metadata, tags: "qkv" }),
     `# ${name}`,
-    `${capital(described(trained.model))} that ${does[trained.task] ?? "reads text"}, exported by [qkv](https://www.npmjs.com/package/qkv).`,
+    `${capital(described(trained.model))} that ${does[trained.task]}, exported by [qkv](https://www.npmjs.com/package/qkv).`,
     table(modelRows(trained, weights)),
     ...(run ? ["## Training", table(trainingRows(run))] : []),
     "## Use",

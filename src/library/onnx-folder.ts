@@ -1,11 +1,12 @@
-import { frameOf } from "../tokens/around.ts";
+import type { Graph } from "../graph/graph.ts";
 import { type Architecture, architectureOf, givesSeveral } from "../models/any.ts";
+import { decoderSide, kvHeadsOf } from "../models/config.ts";
 import { headSizes } from "../models/continuation.ts";
+import { frameOf } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import type { ExportWeights, Shipped, Usage } from "./exporter.ts";
-import type { Graph } from "../graph/graph.ts";
 
 // What stands beside the ONNX files of an export: configs by which transformers.js chooses its classes and sizes its cache, the tokenizer,
 // and how all of it is used. `model_type` says no more than that: the graph is what computes.
@@ -51,13 +52,13 @@ function ownConfig({ tokenizer }: TrainedModel, model: Architecture): Json {
         intermediate_size: model.hidden ?? 4 * model.width,
         num_hidden_layers: model.layers,
         num_attention_heads: model.heads,
-        num_key_value_heads: kvHeads(model),
+        num_key_value_heads: kvHeadsOf(model),
         head_dim: headSizes(model).key,
       };
     case "encoder":
       return {
         model_type: "bert",
-        architectures: [model.task === "tag" ? "BertForTokenClassification" : "BertForSequenceClassification"],
+        architectures: [encoderClasses[model.task].name],
         ...common,
         hidden_size: model.width,
         intermediate_size: model.hidden ?? 4 * model.width,
@@ -73,10 +74,10 @@ function ownConfig({ tokenizer }: TrainedModel, model: Architecture): Json {
         ...common,
         d_model: model.width,
         d_ff: model.hidden ?? 4 * model.width,
-        d_kv: headSizes(model).key,
-        num_heads: kvHeads(model),
+        d_kv: headSizes(decoderSide(model)).key,
+        num_heads: kvHeadsOf(decoderSide(model)),
         num_layers: model.layers,
-        num_decoder_layers: model.layers,
+        num_decoder_layers: decoderSide(model).layers,
         decoder_start_token_id: tokenizer.start ?? 0,
       };
     case "rnn":
@@ -91,7 +92,13 @@ function ownConfig({ tokenizer }: TrainedModel, model: Architecture): Json {
   }
 }
 
-const kvHeads = (model: { readonly heads: number; readonly kvHeads?: number }): number => model.kvHeads ?? model.heads;
+/** The class and the pipeline for what an encoder does. */
+const encoderClasses = {
+  classify: { name: "BertForSequenceClassification", task: "text-classification" },
+  tag: { name: "BertForTokenClassification", task: "token-classification" },
+  embed: { name: "BertModel", task: "feature-extraction" },
+  mlm: { name: "BertForMaskedLM", task: "fill-mask" },
+} as const;
 
 function labelsOf({ labels }: TrainedModel): Json {
   if (labels.length === 0) return {};
@@ -160,7 +167,7 @@ function pipelineOf(model: Architecture): string | undefined {
     case "decoder":
       return "text-generation";
     case "encoder":
-      return model.task === "tag" ? "token-classification" : "text-classification";
+      return encoderClasses[model.task].task;
     case "encoder-decoder":
       return "translation";
     case "rnn":
@@ -185,6 +192,7 @@ const calls: Readonly<Record<string, string>> = {
   "text-classification": 'await model("A text to classify.")',
   "token-classification": 'await model("A text to tag.", { ignore_labels: [] })',
   "feature-extraction": 'await model("A text.", { pooling: "mean", normalize: true })',
+  "fill-mask": 'await model("A text with a [MASK].")',
   translation: 'await model("A text to translate.")',
 };
 
@@ -232,12 +240,17 @@ function interfaceOf(name: string, { inputs, outputs }: Graph, weights: ExportWe
   const list = (tensors: Graph["inputs"]) =>
     [...tensors]
       .filter(([each]) => !/\.[1-9]\d*(\.|$)/.test(each))
-      .map(([each, { dtype, shape }]) => `\`${each.replace(/\.0(?=\.|$)/, ".N")}\` ${dtype} [${shape.map((dim) => dim.expression).join(", ")}]`)
+      .map(
+        ([each, { dtype, shape }]) =>
+          `\`${each.replace(/\.0(?=\.|$)/, ".N")}\` ${dtype} [${shape.map((dim) => dim.expression).join(", ")}]`,
+      )
       .join(", ");
   return `\`onnx/${name}${fileEndings[weights]}.onnx\`: ${list(inputs)} → ${list(outputs)}`;
 }
 
 const roundingNotes = (weights: ExportWeights): string[] =>
   weights === "q8" || weights === "q4"
-    ? ["Rounded weights are products of ONNX Runtime's own (`MatMulNBits` of 4 bits; 8 bits are two of them), which other runtimes may lack."]
+    ? [
+        "Rounded weights are products of ONNX Runtime's own (`MatMulNBits` of 4 bits; 8 bits are two of them), which other runtimes may lack.",
+      ]
     : [];

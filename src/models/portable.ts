@@ -1,25 +1,29 @@
 import { Dim } from "../graph/dim.ts";
-import { buildGraph, type Graph, graphNodes, type InputTypes, tensorFunction } from "../graph/graph.ts";
+import { buildGraph, type Graph, graphNodes, type InputTypes, type TensorFunction, tensorFunction } from "../graph/graph.ts";
 import { isInput } from "../graph/leaves.ts";
+import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { float32, int64 } from "../graph/type.ts";
-import { knownSource, type Past } from "../layers/attention.ts";
+import { type KeysAndValues, knownSource, type Past } from "../layers/attention.ts";
 import { add, div, mul, sub } from "../ops/arithmetic.ts";
 import { cast, greater } from "../ops/compare.ts";
 import { extent, fill, iota } from "../ops/fill.ts";
-import { causalMask } from "../ops/mask.ts";
+import { causalMask, windowMask } from "../ops/mask.ts";
 import { concat, reshape, slice } from "../ops/movement.ts";
 import { expand, sum } from "../ops/sum.ts";
 import {
   type DecoderConfig,
   decoderConfig,
+  decoderSide,
   type EncoderConfig,
   type EncoderDecoderConfig,
   encoderConfig,
   encoderDecoderConfig,
+  kvHeadsOf,
   type RnnConfig,
   rnnConfig,
   type TransformerConfig,
+  windowAt,
 } from "./config.ts";
 import { headSizes, keptOf } from "./continuation.ts";
 import { encoder } from "./encoder.ts";
@@ -61,35 +65,46 @@ export function portableDecoder(given: DecoderConfig, { attentions = false }: Po
       at: cast(x.position_ids, "int32"),
       real: greater(x.attention_mask, 0),
     });
-    const states = stack(p, embedded(p, table, cast(x.input_ids, "int32"), config, pasts[0].places), config, (i) => ({
+    const states = stack(p, embedded(p, table, cast(x.input_ids, "int32"), config, { places: pasts[0].places }), config, (i) => ({
       causal: true,
       past: pasts[i],
     }));
-    return { logits: tokenScores(p, table, states, config) };
+    return {
+      logits: tokenScores(p, table, states, config),
+      ...presents(root, config, "decoder", x, (i) => [`past_key_values.${i}`, `present.${i}`]),
+    };
   });
-  const patterns = attentions ? layersOf(config, (i) => [`attentions.${i}`, `decoder/block.${i}/attention/pattern`] as const) : [];
-  return withCache(fn, config, "decoder", { patterns, cached: (i) => [`past_key_values.${i}`, `present.${i}`] });
+  return withPatterns(fn, attentions ? layersOf(config, (i) => [`attentions.${i}`, `decoder/block.${i}/attention/pattern`]) : []);
 }
 
-/** An encoder: the scores of labels, for a whole text or for each position, as they are before a softmax. Padding is at the right. */
+/**
+ * An encoder: scores of labels, for a whole text or for each position, or of tokens, as they are before a softmax; or the states of a text
+ * and its vector. Padding is at the right.
+ */
 export function portableEncoder(
   given: EncoderConfig,
   { attentions = false, temperature = 1 }: PortableOptions & { readonly temperature?: number } = {},
 ): Graph {
   const config = encoderConfig({ ...given, dropout: 0 });
-  const fn = tensorFunction({ input_ids: ids, attention_mask: ids }, (root, x) => {
-    const scores = encoder(root.at("encoder"), cast(x.input_ids, "int32"), lengthsOf(x.attention_mask), config);
-    return { logits: temperature === 1 ? scores : div(scores, temperature) };
+  const inputs = { input_ids: ids, attention_mask: ids, ...(config.segments > 1 && { token_type_ids: ids }) };
+  const fn = tensorFunction(inputs, (root, x: Readonly<Record<string, Tensor>>): Record<string, Tensor> => {
+    const p = root.at("encoder");
+    const [tokens, lengths] = [cast(x.input_ids, "int32"), lengthsOf(x.attention_mask)];
+    const facts = x.token_type_ids ? { segments: cast(x.token_type_ids, "int32") } : {};
+    const said = encoder(p, tokens, lengths, config, {}, facts);
+    if (config.task !== "embed") return { logits: temperature === 1 ? said : div(said, temperature) };
+    const states = root.tapped("encoder/states");
+    const own = config.pool === "class" ? slice(states, 1, 1, tokens.shape[1].plus(1)) : states; // without the class token in front
+    return { last_hidden_state: own, sentence_embedding: said };
   });
-  const patterns = attentions ? layersOf(config, (i) => [`attentions.${i}`, `encoder/block.${i}/attention/pattern`]) : [];
-  return renamed(buildGraph(fn, { taps: patterns.map(([, tap]) => tap) }), (of) => ({
-    logits: of("logits"),
-    ...Object.fromEntries(patterns.map(([name, tap]) => [name, of(tap)])),
-  }));
+  return withPatterns(fn, attentions ? layersOf(config, (i) => [`attentions.${i}`, `encoder/block.${i}/attention/pattern`]) : []);
 }
 
 /** An encoder–decoder in two files: what the encoder makes of a source, and the decoder, which makes keys and values of that once. */
-export function portableEncoderDecoder(given: EncoderDecoderConfig, { attentions = false }: PortableOptions = {}): { encoder: Graph; decoder: Graph } {
+export function portableEncoderDecoder(
+  given: EncoderDecoderConfig,
+  { attentions = false }: PortableOptions = {},
+): { encoder: Graph; decoder: Graph } {
   const config = encoderDecoderConfig({ ...given, dropout: 0 });
   return { encoder: sourceGraph(config, attentions), decoder: targetGraph(config, attentions) };
 }
@@ -100,55 +115,65 @@ function sourceGraph(config: EncoderDecoderConfig, attentions: boolean): Graph {
     const table = sourceTable(p, config) ?? targetTable(p, config);
     return { last_hidden_state: encodedSource(p, table, cast(x.input_ids, "int32"), lengthsOf(x.attention_mask), config) };
   });
-  const patterns = attentions ? layersOf(config, (i) => [`encoder_attentions.${i}`, `model/encoder/block.${i}/attention/pattern`]) : [];
-  return renamed(buildGraph(fn, { taps: patterns.map(([, tap]) => tap) }), (of) => ({
-    last_hidden_state: of("last_hidden_state"),
-    ...Object.fromEntries(patterns.map(([name, tap]) => [name, of(tap)])),
-  }));
+  return withPatterns(
+    fn,
+    attentions ? layersOf(config, (i) => [`encoder_attentions.${i}`, `model/encoder/block.${i}/attention/pattern`]) : [],
+  );
 }
 
 function targetGraph(config: EncoderDecoderConfig, attentions: boolean): Graph {
-  const name = (i: number, side: "decoder" | "encoder") => `past_key_values.${i}.${side}`;
+  const side = decoderSide(config);
+  const own = (i: number) => `past_key_values.${i}.decoder`;
+  const asked = (i: number) => `past_key_values.${i}.encoder`;
   const inputs = {
     input_ids: ids,
     encoder_hidden_states: float32([batch, source, config.width]),
     encoder_attention_mask: int64([batch, source]),
-    ...cacheInputs(config, (i) => name(i, "decoder"), past),
-    ...cacheInputs(config, (i) => name(i, "encoder"), pastSource),
+    ...cacheInputs(side, own, past),
+    ...cacheInputs(side, asked, pastSource),
   };
   const fn = tensorFunction(inputs, (root, x: Readonly<Record<string, Tensor>>) => {
     const p = root.at("model");
     const writer = p.at("decoder");
     const table = targetTable(p, config);
     const [rows, width] = x.input_ids.shape;
-    const before = x[`${name(0, "decoder")}.key`].shape[2];
+    const before = x[`${own(0)}.key`].shape[2];
     const at = expand(reshape(add(cast(iota(width), "int32"), extent(before, "int32")), [1, width]), [rows, width]); // rows go on together
-    const pasts = pastsOf(config, x, (i) => name(i, "decoder"), { at });
-    const states = x.encoder_hidden_states;
+    const pasts = pastsOf(side, x, own, { at });
+    const known = knownSources(writer, x, side, asked);
     const allowed = keyMask(greater(x.encoder_attention_mask, 0));
-    // Only what the cache lacks is projected: all of the source at first, and nothing after that.
-    const unseen = slice(states, 1, x[`${name(0, "encoder")}.key`].shape[2], states.shape[1]);
-    const known = layersOf(config, (i) => {
-      const { k, v } = knownSource(writer.at("block", i).at("cross"), unseen, config);
-      return { k: concat([x[`${name(i, "encoder")}.key`], k], 2), v: concat([x[`${name(i, "encoder")}.value`], v], 2) };
-    });
-    const written = stack(writer, embedded(writer, table, cast(x.input_ids, "int32"), config, pasts[0].places), config, (i) => ({
-      causal: true,
-      past: pasts[i],
-      memory: { known: known[i], allowed },
-    }));
+    const tokens = embedded(writer, table, cast(x.input_ids, "int32"), side, { places: pasts[0].places });
+    const written = stack(writer, tokens, side, (i) => ({ causal: true, past: pasts[i], memory: { known: known[i], allowed } }));
     const kept = known.flatMap(({ k, v }, i) => [
       [`present.${i}.encoder.key`, k],
       [`present.${i}.encoder.value`, v],
     ]);
-    return { logits: tokenScores(p, table, written, config), ...Object.fromEntries(kept) };
+    return {
+      logits: tokenScores(p, table, written, config),
+      ...presents(root, side, "model/decoder", x, (i) => [own(i), `present.${i}.decoder`]),
+      ...Object.fromEntries(kept),
+    };
   });
   const place = (i: number) => `model/decoder/block.${i}`;
-  const own = layersOf(config, (i) => [`decoder_attentions.${i}`, `${place(i)}/attention/pattern`] as const);
-  const cross = layersOf(config, (i) => [`cross_attentions.${i}`, `${place(i)}/cross/pattern`] as const);
-  return withCache(fn, config, "model/decoder", {
-    patterns: attentions ? [...own, ...cross] : [],
-    cached: (i) => [name(i, "decoder"), `present.${i}.decoder`],
+  const patterns = layersOf(side, (i): Named[] => [
+    [`decoder_attentions.${i}`, `${place(i)}/attention/pattern`],
+    [`cross_attentions.${i}`, `${place(i)}/cross/pattern`],
+  ]);
+  return withPatterns(fn, attentions ? patterns.flat() : []);
+}
+
+/** Keys and values of the source for every layer. Only what the cache lacks is projected: all of the source at first, and nothing after that. */
+function knownSources(
+  writer: Scope,
+  inputs: Readonly<Record<string, Tensor>>,
+  config: TransformerConfig,
+  name: (layer: number) => string,
+): KeysAndValues[] {
+  const states = inputs.encoder_hidden_states;
+  const unseen = slice(states, 1, inputs[`${name(0)}.key`].shape[2], states.shape[1]);
+  return layersOf(config, (i) => {
+    const { k, v } = knownSource(writer.at("block", i).at("cross"), unseen, config);
+    return { k: concat([inputs[`${name(i)}.key`], k], 2), v: concat([inputs[`${name(i)}.value`], v], 2) };
   });
 }
 
@@ -176,7 +201,7 @@ export function portableRnnStep(given: RnnConfig): Graph {
     } as never);
     return { logits: scores, ...Object.fromEntries(states.map((name) => [`present_states.${name}`, after[name]])) };
   });
-  return renamed(buildGraph(fn), undefined);
+  return withPatterns(fn);
 }
 
 /** An RNN's encoder. It is unrolled, so sources are filled up to the context. */
@@ -189,16 +214,17 @@ export function portableRnnEncoder(given: RnnConfig): Graph {
     const named = Object.entries(last).map(([name, state]) => [`present_states.${name}`, state]);
     return { last_hidden_state: states, ...Object.fromEntries(named) };
   });
-  return renamed(buildGraph(fn), undefined);
+  return withPatterns(fn);
 }
 
-const layersOf = <T>({ layers }: { readonly layers: number }, of: (layer: number) => T): T[] => Array.from({ length: layers }, (_, i) => of(i));
+const layersOf = <T>({ layers }: { readonly layers: number }, of: (layer: number) => T): T[] =>
+  Array.from({ length: layers }, (_, i) => of(i));
 
 function cacheInputs(config: TransformerConfig, name: (layer: number) => string, axis: string): InputTypes {
   const { key, value } = headSizes(config);
   const parts = layersOf(config, (i) => [
-    [`${name(i)}.key`, float32([batch, config.heads, axis, key])],
-    [`${name(i)}.value`, float32([batch, config.heads, axis, value])],
+    [`${name(i)}.key`, float32([batch, kvHeadsOf(config), axis, key])],
+    [`${name(i)}.value`, float32([batch, kvHeadsOf(config), axis, value])],
   ]);
   return Object.fromEntries(parts.flat());
 }
@@ -215,12 +241,16 @@ function pastsOf(
   const all = before.plus(width);
   const causal = reshape(causalMask(width, all), [1, 1, width, all]);
   const allowed = real ? both(causal, keyMask(real)) : expand(causal, [rows, 1, width, all]);
+  // Padding at one side leaves distances as they are, so the window is that of the places in the row.
+  const near = (window: number) => both(allowed, reshape(windowMask(width, all, window, { causal: true }), [1, 1, width, all]));
   const keys = real && leftPadded(real);
+  const { window } = config;
+  const within = window === undefined ? allowed : near(window);
   return layersOf(config, (i) => ({
     k: inputs[`${name(i)}.key`],
     v: inputs[`${name(i)}.value`],
     places: { at, past: before, ...(keys && { keys }) },
-    allowed,
+    allowed: windowAt(config, i) === undefined ? allowed : within,
     joined: true,
   }));
 }
@@ -238,33 +268,29 @@ const both = (a: Tensor, b: Tensor): Tensor => greater(mul(cast(a, "float32"), c
 /** How many places of each row are real: int32 [batch]. */
 const lengthsOf = (mask: Tensor): Tensor => cast(sum(cast(mask, "float32"), { axis: 1 }), "int32");
 
-interface Cached {
-  /** Outputs and the taps that they are. */
-  readonly patterns: readonly (readonly [name: string, tap: string])[];
-  /** What the cache of a layer is called when it comes in and when it goes out. */
-  cached(layer: number): readonly [before: string, after: string];
-}
-
-/** A function's graph whose keys and values come out joined with the cache that came in. */
-function withCache(fn: Parameters<typeof buildGraph>[0], config: TransformerConfig, place: string, { patterns, cached }: Cached): Graph {
-  const kept = keptOf(config, place);
-  const graph = buildGraph(fn, { taps: [...kept.map(({ tap }) => tap), ...patterns.map(([, tap]) => tap)] });
-  const taps = new Set([...kept.map(({ tap }) => tap), ...patterns.map(([, tap]) => tap)]);
-  return renamed(graph, (of) => {
-    const joined = kept.map(({ tap }, j) => {
-      const [before, after] = cached(j >> 1);
-      const part = j % 2 === 0 ? "key" : "value";
-      return [`${after}.${part}`, concat([graph.inputs.get(`${before}.${part}`) as Tensor, of(tap)], 2)];
-    });
-    const own = [...graph.outputs.keys()].filter((name) => !taps.has(name)).map((name) => [name, of(name)]);
-    return Object.fromEntries([...own, ...joined, ...patterns.map(([name, tap]) => [name, of(tap)])]);
+/** The keys and values of all tokens so far: those of the cache, and the new ones behind them. */
+function presents(
+  root: Scope,
+  config: TransformerConfig,
+  place: string,
+  inputs: Readonly<Record<string, Tensor>>,
+  names: (layer: number) => readonly [before: string, after: string],
+): Record<string, Tensor> {
+  const joined = keptOf(config, place).map(({ tap }, j) => {
+    const [before, after] = names(j >> 1);
+    const part = j % 2 === 0 ? "key" : "value";
+    return [`${after}.${part}`, concat([inputs[`${before}.${part}`], root.tapped(tap)], 2)];
   });
+  return Object.fromEntries(joined);
 }
 
-/** A graph with other outputs, and without inputs that nothing reads. */
-function renamed(graph: Graph, outputsOf: ((of: (name: string) => Tensor) => Record<string, Tensor>) | undefined): Graph {
-  const outputs = outputsOf ? new Map(Object.entries(outputsOf((name) => graph.outputs.get(name) as Tensor))) : graph.outputs;
-  const result = { ...graph, outputs };
-  const read = new Set<unknown>(graphNodes(result).filter((node) => isInput(node)));
-  return { ...result, inputs: new Map([...graph.inputs].filter(([, tensor]) => read.has(tensor.node))) };
+type Named = readonly [output: string, tap: string];
+
+/** A function's graph with more outputs, which are taps, and without inputs that nothing reads. */
+function withPatterns(fn: TensorFunction, patterns: readonly Named[] = []): Graph {
+  const graph = buildGraph(fn, { taps: patterns.map(([, tap]) => tap) });
+  const names = new Map(patterns.map(([output, tap]) => [tap, output]));
+  const outputs = new Map([...graph.outputs].map(([name, tensor]) => [names.get(name) ?? name, tensor]));
+  const read = new Set<unknown>(graphNodes({ ...graph, outputs }).filter((node) => isInput(node)));
+  return { ...graph, outputs, inputs: new Map([...graph.inputs].filter(([, { node }]) => read.has(node))) };
 }

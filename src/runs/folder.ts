@@ -12,17 +12,16 @@ import { hubTokenizer } from "../hub/tokenizer.ts";
 import { modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Device } from "../runtime/device.ts";
 import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
+import { adapterFile, adapterIn } from "./adapter.ts";
 import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
 /** What a run has, beside its config. */
-const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
+const runOnly = ["model.safetensors", "adapter", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -30,6 +29,7 @@ export const paths = (folder: string) => ({
   model: join(folder, "model.safetensors"),
   log: join(folder, "log.jsonl"),
   checkpoints: join(folder, "checkpoints"),
+  adapter: adapterIn(folder),
   calibration: join(folder, "calibration.json"),
   lock: join(folder, "lock"),
 });
@@ -211,7 +211,11 @@ export const noWeights = (folder: string): RunError =>
     { code: "run.unsaved" },
   );
 
-/** The weights to use: model.safetensors, checked against the config. */
+/** The file to ship: the weights, or the adapter of a run that was trained with LoRA. */
+export const shippedFile = (folder: string): string =>
+  existsSync(adapterFile(adapterIn(folder))) ? adapterFile(adapterIn(folder)) : paths(folder).model;
+
+/** The weights that lie in a run: model.safetensors, checked against the config. */
 export function runWeights({ folder, config, outside }: OpenRun): Weights {
   if (outside) return outside.weights();
   const file = paths(folder).model;
@@ -234,7 +238,8 @@ export type Calibration = z.output<typeof calibrationSchema>;
 
 /** What belongs to the weights in model.safetensors; nothing, if nothing was fitted to them. */
 export function readCalibration(folder: string): Calibration | undefined {
-  const { calibration: file, model } = paths(folder);
+  const file = paths(folder).calibration;
+  const model = shippedFile(folder);
   if (!existsSync(file)) return undefined;
   const found = calibrationSchema.safeParse(parsed(readText(file)));
   if (!found.success)
@@ -249,29 +254,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"]): TrainedParts {
-  const { folder, config, tokenizer } = run;
-  let weights: Weights | undefined;
-  let temperature: number | undefined;
-  return {
-    model: config.model,
-    tokenizer,
-    hub: config.hub,
-    release: () => weights?.release?.(),
-    labels: config.labels,
-    device,
-    name: folder,
-    warn,
-    get weights() {
-      weights ??= runWeights(run);
-      return weights;
-    },
-    get temperature() {
-      temperature ??= readCalibration(folder)?.temperature ?? 1;
-      return temperature;
-    },
-  };
 }

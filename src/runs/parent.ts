@@ -1,10 +1,8 @@
-import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { call, either, Sentence, sentence, setting, type Value } from "../base/sentence.ts";
-import { atOnce } from "../base/turns.ts";
-import { readPieces } from "../disk/files.ts";
+import { filesHash } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../models/any.ts";
@@ -12,7 +10,8 @@ import type { OwnModel } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
 import type { Origin, RunConfig, Task } from "./config.ts";
-import { type OpenRun, paths, runWeights } from "./folder.ts";
+import { noWeights, type OpenRun, shippedFile } from "./folder.ts";
+import { modelWeights } from "./weights.ts";
 
 // A run whose training goes on with other data: its tokenizer and its model are those of the new run, and its weights the start.
 
@@ -24,14 +23,36 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** The weights that a run has now, and where they are from. */
 export function parentWeights(parent: OpenRun): { readonly weights: ParameterBuffer; readonly origin: Origin } {
-  const own = paths(parent.folder).model;
-  const found = runWeights(parent);
-  const hash = createHash("sha256");
-  for (const file of parent.outside?.files ?? [own]) atOnce(readPieces(file, (piece) => hash.update(piece)));
-  const step = parent.outside ? 0 : Number(readSafetensorsHeader(own)?.metadata.get("step") ?? 0);
-  const { labels } = parent.config;
-  const origin = { run: resolve(parent.folder), sha256: hash.digest("hex"), step, ...(labels && { labels: labels.length }) };
+  const found = modelWeights(parent);
+  const origin = originOf(parent);
   return { weights: found.buffer, origin }; // refused if the file was replaced since it was opened
+}
+
+/** Where weights are from. */
+export function originOf({ folder, config: { labels }, outside }: OpenRun): Origin {
+  const file = shippedFile(folder);
+  if (!outside && !existsSync(file)) throw noWeights(folder);
+  const step = outside ? 0 : Number(readSafetensorsHeader(file)?.metadata.get("step") ?? 0);
+  return { run: resolve(folder), sha256: filesHash(outside?.files ?? [file]), step, ...(labels && { labels: labels.length }) };
+}
+
+/** An adapter stands beside weights that lie in one file; one beside an adapter would need both. */
+export function refuseAdapter({ folder, config }: OpenRun): void {
+  if (!config.training.lora) return;
+  throw new ConfigError(
+    sentence`${folder} is an adapter itself; put it into its base first: ${call("merge", folder, { out: "<folder>" })}, and go on from there`,
+    { code: "config.conflict", path: "from" },
+  );
+}
+
+/** The output layer of a base is frozen with the rest, so it cannot get rows for labels that nobody knew. */
+export function refuseNewLabels({ folder, config }: OpenRun, labels: readonly string[]): void {
+  const fresh = labels.slice(config.labels?.length ?? 0);
+  if (fresh.length === 0) return;
+  throw new ConfigError(
+    sentence`the data has labels that ${folder} does not know (${fresh.slice(0, 8).join(", ")}${fresh.length > 8 ? ", …" : ""}), and ${setting("lora")} leaves its output layer as it is; train without ${setting("lora")}`,
+    { code: "config.conflict", path: "training.lora" },
+  );
 }
 
 /** The names of the labels that were known, in their order, and then those that are new. */

@@ -9,12 +9,18 @@ import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { chatOf } from "../hub/chat.ts";
+import { familyCalled } from "../hub/families.ts";
+import { joinedInFamily } from "../hub/peft.ts";
+import type { HubRecord } from "../hub/record.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import { type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example, Labelling } from "../text/examples.ts";
+import { usualChat } from "../tokens/chat-template.ts";
 import {
   type NormalForm,
   parseTokenizer,
@@ -28,6 +34,7 @@ import {
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
+import { loraLayout } from "./adapter.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
@@ -39,7 +46,10 @@ import {
   continuedModel,
   goneLabels,
   joinedLabels,
+  originOf,
   parentWeights,
+  refuseAdapter,
+  refuseNewLabels,
   refuseOtherLabelling,
   refuseOtherTask,
   refuseTokenizer,
@@ -60,9 +70,20 @@ export interface RunSettings {
   readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
   /** How much each class counts (classify, tag). */
   readonly classWeights?: ClassWeights;
-  readonly training?: Partial<Omit<TrainingConfig, "classWeights">>;
+  readonly training?: Partial<Omit<TrainingConfig, "classWeights" | "lora">>;
+  /** An adapter to train in the place of the weights of `from`; a rank, or more of it. */
+  readonly lora?: LoraSettings;
   /** A run whose weights are the start; its tokenizer and its model are those of the new run. */
   readonly from?: OpenRun;
+}
+
+/** What is left out: alpha is twice the rank, nothing is dropped, and queries and values get adapters. */
+export interface LoraSettings {
+  readonly rank: number;
+  readonly alpha?: number;
+  readonly dropout?: number;
+  /** Names of matrices (q, k, v, out, gate, expand, contract …), or `all`. */
+  readonly targets?: readonly string[];
 }
 
 export interface Prepared {
@@ -81,6 +102,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const { model: given = {}, from } = settings;
   if (from) refuseTokenizer(from, settings);
+  refuseLora(settings);
   let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
   const source = stratified(settings.source);
   const learn: Learn = async (found, texts) => {
@@ -108,32 +130,38 @@ export async function prepare(
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
+  const known = from && chatOf(from.config);
+  const chat = known ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
   const positions = "positions" in early ? early.positions : undefined;
   const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
-  const usual = longest === undefined ? undefined : contextFor(task as Exclude<Task, "lm">, longest, positions);
+  const usual = longest === undefined ? undefined : contextFor(task, longest, positions);
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
     ? continuedModel(from, given, labels?.length)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
-  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training) : (settings.training ?? {});
+  const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
+  if (from && lora && labels) refuseNewLabels(from, labels);
+  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training, lora) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
     ...(classWeights && { classWeights }),
+    ...(lora && { lora }),
   });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), {
-    trained: trainedLayout(layout, training.freeze).total,
+    trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
     length: Math.min(model.context, longest ?? model.context),
   });
-  const begun = from && startOf(from, layout, training.seed);
+  const begun = from && (lora ? adapterStart(from, loraLayout(model, lora), training.seed) : startOf(from, layout, training.seed));
   const config: RunConfig = {
     format: 1,
     task,
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
+    ...(chat && (chat !== known || from?.config.chat) && { chat }), // what came with a model stays in its record
     data: {
       source: task === "classify" ? source : settings.source,
       sha256: raw.sha256,
@@ -159,6 +187,39 @@ function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readon
   return { start, origin };
 }
 
+/** An adapter at its start, which changes nothing: B is 0. The weights that it stands beside stay where they are. */
+function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
+  return { start: initialise(layout, chance(seed)), origin: originOf(from) };
+}
+
+/** An adapter with everything settled: its targets are named one by one. */
+function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig, hub?: HubRecord): Lora {
+  const whole = joinedInFamily(model, hub && familyCalled(hub.family));
+  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets, { whole }) };
+}
+
+/** An adapter needs something to stand beside. */
+function refuseLora({ lora, from, training = {} }: RunSettings): void {
+  if (!lora) return;
+  if (!from)
+    throw new ConfigError(
+      sentence`${setting("lora")} trains an adapter beside weights that are there; say whose, with ${setting("from")}`,
+      {
+        code: "config.conflict",
+        path: "training.lora",
+      },
+    );
+  refuseAdapter(from);
+  if (training.freeze)
+    throw new ConfigError(
+      sentence`${setting("lora")} freezes all that is not the adapter, so ${setting("freeze")} has no meaning beside it`,
+      {
+        code: "config.conflict",
+        path: "training.freeze",
+      },
+    );
+}
+
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
 const stratified = (source: DataSource): DataSource =>
   source.kind === "recipe" || source.kind === "hub" || source.valid ? source : { split: "stratified", ...source };
@@ -177,6 +238,8 @@ function refuseForTask({ classWeights = "none", training = {} }: RunSettings, ta
       path: wrong.path,
     });
 }
+
+const isConversation = (example: Example): boolean => "messages" in example;
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
@@ -234,7 +297,7 @@ const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): n
 
 async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
   const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
-  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
+  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train ?? []) : tokenizerFor[found.task]);
   if ((tokenizerKinds as readonly string[]).includes(kind))
     return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize, signal });
   if (!kind.endsWith(".json"))

@@ -38,7 +38,10 @@ export function quantise(weights: Float32Array, [out, from]: readonly [number, n
  * 8 bits as two matrices of 4, w = s · (16 (u − 8) + (l − 8)) for the upper and the lower half of a byte: the same precision where there are
  * products with 4 bits alone. The whole numbers go from −136 to 119.
  */
-export function quantiseInHalves(weights: Float32Array, [out, from]: readonly [number, number]): readonly [upper: Quantised, lower: Quantised] {
+export function quantiseInHalves(
+  weights: Float32Array,
+  [out, from]: readonly [number, number],
+): readonly [upper: Quantised, lower: Quantised] {
   const blocks = Math.ceil(from / blockSize);
   const bytes = blockSize / 2;
   const [upper, lower] = [0, 1].map(() => new Uint8Array(out * blocks * bytes).fill(0x88));
