@@ -24,6 +24,9 @@ type Blocks = Pick<DecoderConfig, "layers" | "width" | "heads" | "kvHeads" | "ke
 
 export type Decoder = DecoderConfig;
 
+/** What norms add under the root. */
+export const epsilonOf = ({ norm, epsilon = norm === "rms" ? 1e-6 : 1e-5 }: Pick<DecoderConfig, "norm" | "epsilon">): number => epsilon;
+
 /** Tables of decoders are only ever asked for decoders: `read` made the model, or `write` refused it. */
 export const asDecoder = (model: Architecture): DecoderConfig => model as DecoderConfig;
 
