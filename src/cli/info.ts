@@ -136,7 +136,10 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
       ? [
           [
             "came as",
-            `${hub.family}, ${[hub.architectures].flat().join(", ")}, ${hub.dtype}${hub.chat ? ", with a chat template" : ""}`,
+            [hub.family, hub.architectures, hub.dtype, hub.chat ? "with a chat template" : undefined]
+              .flat()
+              .filter((one) => one !== undefined)
+              .join(", "),
           ] as [string, string],
         ]
       : []),
