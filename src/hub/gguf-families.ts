@@ -2,7 +2,7 @@ import { FormatError } from "../base/errors.ts";
 import type { DecoderConfig } from "../models/config.ts";
 import type { GgufMetadata, GgufValue } from "../weights/gguf.ts";
 import { ConfigReader } from "./config-reader.ts";
-import { sizesOf } from "./decoder-parts.ts";
+import { epsilonOf, sizesOf } from "./decoder-parts.ts";
 import type { JsonObject } from "./family.ts";
 import { type GgufNames, gemmaNames, gpt2Names, llamaPairs, neoxNames, phiNames, plainNames } from "./gguf-names.ts";
 import { llama3Factors, llama3Of } from "./gguf-rope.ts";
