@@ -96,6 +96,12 @@ export function taskOf(config: ModelConfig): ModelTask {
   }
 }
 
+/** The same where data of the task is wanted; what only other people's models do has none here. */
+export function dataTask(task: ModelTask): Task {
+  if (task !== "embed" && task !== "mlm") return task;
+  throw new ConfigError(`there is no data for the task ${task} that it could be trained or measured with here`, { code: "config.task" });
+}
+
 /** Whether its texts have any number of labels, each there or not. */
 export const givesSeveral = (config: ModelConfig): boolean => config.model === "encoder" && config.labelling === "several";
 

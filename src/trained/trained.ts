@@ -1,9 +1,12 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
+import { chatOf } from "../hub/chat.ts";
+import type { HubRecord } from "../hub/record.ts";
 import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
 import type { ModelTask } from "../text/columns.ts";
+import type { ChatFormat } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Warn } from "./reading.ts";
@@ -19,8 +22,14 @@ export interface TrainedParts {
   readonly device: Device;
   /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
   readonly temperature?: number;
+  /** How it reads a conversation, where it was made for any. */
+  readonly chat?: ChatFormat;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
+  /** What it came with, if it came from outside. */
+  readonly hub?: HubRecord;
+  /** Called when the engine's memory is given back. */
+  release?(): void;
   /** Told what is noteworthy about texts and rounding, by whatever uses the model and has no `warn` of its own; nobody if left out. */
   readonly warn?: Warn | false;
 }
@@ -54,6 +63,7 @@ export class TrainedModel implements TrainedParts {
   readonly warn: Warn | false;
   readonly #named: boolean;
   readonly #parts: TrainedParts;
+  #chat: ChatFormat | undefined;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
   constructor(parts: TrainedParts, warn: Warn | false = parts.warn ?? false) {
@@ -81,6 +91,17 @@ export class TrainedModel implements TrainedParts {
   /** What a classifier's scores are divided by before they become probabilities. */
   get temperature(): number {
     return this.#parts.temperature ?? 1;
+  }
+
+  /** How it reads a conversation, where it knows how. */
+  get chat(): ChatFormat | undefined {
+    this.#chat ??= chatOf(this.#parts);
+    return this.#chat;
+  }
+
+  /** What it came with, if it came from outside: its family, its chat template. */
+  get hub(): HubRecord | undefined {
+    return this.#parts.hub;
   }
 
   get task(): ModelTask {
@@ -118,6 +139,7 @@ export class TrainedModel implements TrainedParts {
   /** Gives back the engine's memory; what is used at this moment goes when it is done. */
   async release(): Promise<void> {
     await this.#kept.clear();
+    this.#parts.release?.();
   }
 
   /** `await using model = open(…)` releases it at the end of the block. */
