@@ -12,10 +12,12 @@ import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { Read, ReadingOptions } from "../inspection/reading.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
-import { type OpenRun, trainedParts } from "../runs/folder.ts";
+import type { OpenRun } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
+import { trainedParts } from "../runs/weights.ts";
+import { withAdapter } from "../runs/with-adapter.ts";
 import type { Device, Precision } from "../runtime/device.ts";
-import type { Columns } from "../text/examples.ts";
+import type { ChatMessage, Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
 import { teller, type Warned } from "../trained/reading.ts";
 import { TrainedModel as Model, type TrainedParts } from "../trained/trained.ts";
@@ -40,6 +42,8 @@ export interface OpenOptions extends Warned {
   readonly precision?: Precision;
   /** The definitions of models of one's own, by which a run of one of them is known. */
   readonly models?: readonly Definition[];
+  /** An adapter that is put into the model: a run that was trained with LoRA from it, or a folder that PEFT wrote. */
+  readonly adapter?: string;
 }
 
 export interface MeasureOptions extends EvaluateOptions {
@@ -62,18 +66,18 @@ export class Trained extends TrainedModel {
     this.run = run;
   }
 
-  /** Goes on with a prompt (or answers a source), piece by piece as it is written. */
-  async *generate(prompt: string, options: Omit<WriteOptions, "samples"> = {}): AsyncGenerator<string> {
+  /** Goes on with a prompt, answers a source, or a conversation by its chat template, piece by piece as it is written. */
+  async *generate(prompt: string | readonly ChatMessage[], options: Omit<WriteOptions, "samples"> = {}): AsyncGenerator<string> {
     for await (const { text } of write(this, [prompt], options)) yield text;
   }
 
   /** Whole texts for many prompts at once: for each prompt, its samples. */
-  samples(prompts: readonly string[], options: WriteOptions = {}): Promise<Sample[][]> {
+  samples(prompts: readonly (string | readonly ChatMessage[])[], options: WriteOptions = {}): Promise<Sample[][]> {
     return writeSamples(this, prompts, options);
   }
 
   /** The likeliest texts as a whole, by beam search. */
-  best(prompts: readonly string[], options: BeamWriteOptions): Promise<Sample[][]> {
+  best(prompts: readonly (string | readonly ChatMessage[])[], options: BeamWriteOptions): Promise<Sample[][]> {
     return writeBest(this, prompts, options);
   }
 
@@ -132,7 +136,10 @@ export class Trained extends TrainedModel {
 }
 
 /** Opens a run folder, or a folder of Hugging Face. */
-export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openModel(folder, options.models), options);
+export function open(folder: string, options: OpenOptions = {}): Trained {
+  const run = openModel(folder, options.models);
+  return new Trained(options.adapter === undefined ? run : withAdapter(run, options.adapter), options);
+}
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

@@ -7,6 +7,7 @@ import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor }
 import { between, codeOf, whole } from "../models/bounds.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
 import { foreignTasks, taskNames } from "../text/columns.ts";
+import { chatFormatSchema } from "../tokens/chat-template.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
 
@@ -19,6 +20,14 @@ const rate = between(0, 1e6);
 
 /** What can make a classifier's probabilities true: a temperature (Guo et al. 2017). */
 export const calibrations = ["temperature", "none"] as const;
+
+/** An adapter that is trained in the place of the weights; its targets are named one by one. */
+const loraSchema = z.strictObject({
+  rank: whole(1, 65_536),
+  alpha: between(0, 1e6),
+  dropout: shareBelow1,
+  targets: z.array(z.string().min(1)).min(1),
+});
 
 const trainingSchema = z.strictObject({
   steps: count,
@@ -54,6 +63,8 @@ const trainingSchema = z.strictObject({
   reports: z.literal("plain").optional(),
   /** Scopes of parameters that are not trained. */
   freeze: z.array(z.string().min(1)).optional(),
+  /** LoRA: the weights stay those of the base, and an adapter beside them is trained; all is trained if left out. */
+  lora: loraSchema.optional(),
 });
 
 /** The run whose weights were the start. */
@@ -74,6 +85,8 @@ const runSchema = z.strictObject({
   /** Names of labels or tags, in the order of their scores. */
   labels: z.array(z.string()).optional(),
   tokenizer: z.strictObject({ kind: z.string(), sha256: z.string() }),
+  /** How conversations are read; only of a run that was trained on some, or began with a model that knew how. */
+  chat: chatFormatSchema.optional(),
   data: z.strictObject({
     source: sourceSchema,
     /** SHA-256 of all that is trained on and validated with. */
