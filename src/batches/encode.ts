@@ -12,7 +12,7 @@ import type {
   SeveralLabelled,
   Tagged,
 } from "../text/examples.ts";
-import { around, cutAround, frameOf } from "../tokens/around.ts";
+import { around, begun, cutAround, frameOf } from "../tokens/around.ts";
 import { type ChatFormat, chatStretches, type Stretch } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
@@ -163,13 +163,15 @@ export function encodeAnswered(examples: readonly (Completed | Conversation)[], 
 }
 
 function completedIds(example: Completed, tokenizer: Tokenizer): AnsweredIds {
-  const { end, frame } = tokenizer;
+  const { end } = tokenizer;
   const { prompt, completion } = example;
   nonEmpty(tokenizer.encode(prompt), example);
-  const { ids, learned } = joined([{ text: prompt, answer: false }, { text: completion, answer: true }], tokenizer); // biome-ignore format: two stretches
-  const before = Int32Array.from(frame?.before ?? []);
-  const after = Int32Array.from(end === undefined ? [] : [end]);
-  return shifted(concatenated([before, ids, after]), [...before.map(() => 0), ...learned, ...after.map(() => 1)], example);
+  const stretches = [prompt, completion].map((text, i) => ({ text, answer: i === 1 }));
+  const { ids, learned } = joined(stretches, tokenizer);
+  const whole = begun(ids, tokenizer);
+  const before = new Array<number>(whole.length - ids.length).fill(0);
+  if (end === undefined) return shifted(whole, [...before, ...learned], example);
+  return shifted(concatenated([whole, Int32Array.of(end)]), [...before, ...learned, 1], example);
 }
 
 function stretchesOf(example: Conversation, chat: ChatFormat | undefined): Stretch[][] {
@@ -261,28 +263,26 @@ export function encoding(
   return kinds[task === "classify" && labelling === "several" ? "several" : task] as Encoding;
 }
 
-/**
- * The same examples, none longer than the context, and how many had to be cut. What stands after a text stays there; where `begin` says at which
- * token the part begins that is left, that part is left as it is.
- */
+/** The same examples, none longer than the context, and how many had to be cut. What stands after a text stays there. */
 export function cut<E extends object>(
   examples: readonly E[],
   context: number,
   tokenizer: Pick<Tokenizer, "frame"> = {},
-  begin?: (example: E, context: number) => number,
+  beginOf?: (example: E, context: number) => number,
 ): { examples: E[]; count: number } {
-  const shortest = (name: string, value: Int32Array) =>
-    name === "target" || name === "targets"
-      ? value.subarray(0, context)
+  const shortest = (name: string, value: Int32Array, example: E) => {
+    const begin = beginOf?.(example, context) ?? 0;
+    return beginOf || name === "target" || name === "targets"
+      ? value.subarray(begin, begin + context)
       : cutAround(value, context, tokenizer, name === "tags" ? ignored : undefined);
+  };
   let count = 0;
   const shorter = examples.map((example) => {
-    const long = (value: unknown): value is Int32Array => value instanceof Int32Array && value.length > context;
-    if (!Object.values(example).some(long)) return example;
+    const parts = Object.entries(example).map(([name, value]) =>
+      value instanceof Int32Array && value.length > context ? ([name, shortest(name, value, example)] as const) : ([name, value] as const),
+    );
+    if (parts.every(([name, value]) => value === example[name as keyof E])) return example;
     count++;
-    const from = begin?.(example, context);
-    const part = (name: string, value: Int32Array) => (from === undefined ? shortest(name, value) : value.subarray(from, from + context));
-    const parts = Object.entries(example).map(([name, value]) => [name, long(value) ? part(name, value) : value]);
     return Object.fromEntries(parts) as E;
   });
   return { examples: shorter, count };

@@ -6,7 +6,6 @@ import type { HubRecord } from "../hub/record.ts";
 import { type Architecture, taskOf } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { usualThreads } from "../node/machine.ts";
-import { chatFormatOf } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { RunConfig } from "./config.ts";
@@ -53,7 +52,6 @@ export interface Outside {
 /** A model from outside in the form of a run. Its training settings are those that going on from it begins with. */
 export function outsideRun({ path, model, labels, record, tokenizer, tokenizerText, files, weights }: Outside): OpenRun {
   const task = taskOf(model);
-  const chat = chatFormatOf(record.tokenizerConfig, record.chatTemplate);
   const config: RunConfig = {
     format: 1,
     task,
@@ -65,7 +63,6 @@ export function outsideRun({ path, model, labels, record, tokenizer, tokenizerTe
       width: model.width,
       threads: usualThreads(),
     }),
-    ...(chat && { chat }),
     hub: record,
   };
   return { folder: path, config, tokenizer, outside: { files, weights } };
