@@ -141,6 +141,8 @@ function transpose(numbers: Float32Array, [rows, columns]: readonly number[]): F
 export interface Theirs {
   readonly name: string;
   readonly shape: readonly number[];
+  /** Whether something was added to it, which rounds. */
+  readonly shifted: boolean;
   /** Made when it is asked for: tensor by tensor, all of a model need never be there twice. */
   numbers(): Float32Array;
 }
@@ -159,6 +161,7 @@ export function theirsOf(rules: readonly TensorRule[], numbersOf: (ours: string)
   return [...places].map(([name, uses]) => ({
     name,
     shape: uses[0].piece.shape,
+    shifted: uses.some(({ piece }) => piece.turn?.kind === "add"),
     numbers() {
       const whole = new Float32Array(elementCount(uses[0].piece.shape));
       for (const { piece, ours, row } of uses) {

@@ -15,6 +15,7 @@ import { Trained } from "./trained.ts";
 
 /** Every format in a file of its own, which is loaded when it is asked for. */
 const exporters = {
+  hf: async (): Promise<Exporter> => (await import("./export-hf.ts")).hfExporter,
   onnx: async (): Promise<Exporter> => (await import("./export-onnx.ts")).onnxExporter,
   gguf: async (): Promise<Exporter> => (await import("./export-gguf.ts")).ggufExporter,
 } as const satisfies Readonly<Record<string, () => Promise<Exporter>>>;

@@ -109,7 +109,7 @@ function labelsOf({ labels }: TrainedModel): Json {
 }
 
 /** The tokens with a role. What fills up short rows is masked, so any token does where none is said. */
-function tokenIds(tokenizer: Tokenizer): Json {
+export function tokenIds(tokenizer: Tokenizer): Json {
   const { start, end, ends, pad = end ?? start ?? 0 } = tokenizer;
   const last = ends && ends.length > 1 ? ends : end;
   return { ...(start !== undefined && { bos_token_id: start }), ...(last !== undefined && { eos_token_id: last }), pad_token_id: pad };
@@ -144,7 +144,7 @@ function tokenizerJson(tokenizer: Tokenizer, model: Architecture): Json {
   };
 }
 
-function tokenizerConfig(tokenizer: Tokenizer, model: Architecture): Json {
+export function tokenizerConfig(tokenizer: Tokenizer, model: Architecture): Json {
   const named = (name: string, id: number | undefined) => (id === undefined ? {} : { [name]: tokenizer.piece(id) });
   const { unknown, start, end, pad = end ?? start ?? 0 } = tokenizer;
   return {
