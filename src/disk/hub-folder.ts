@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { FormatError } from "../base/errors.ts";
 import { type Recognised, recognised } from "../hub/families.ts";
 import type { JsonObject } from "../hub/family.ts";
+import { floatKeys } from "../hub/python-json.ts";
 import { type HubRecord, templateOf } from "../hub/record.ts";
 import { matched } from "../hub/tensors.ts";
 import { checkVocabulary, hubTokenizer } from "../hub/tokenizer.ts";
@@ -46,6 +47,9 @@ export function openHubFolder(folder: string): HubFolder {
   const at = (name: string) => join(folder, name);
   const optional = (name: string) => (existsSync(at(name)) ? readJsonObject(at(name)) : undefined);
   const config = readJsonObject(at("config.json"));
+  const floats = floatKeys(
+    readHubText(at("config.json")) + (existsSync(at("generation_config.json")) ? readHubText(at("generation_config.json")) : ""),
+  );
   const found = recognised(config, at("config.json"));
   const [generation, tokenizerConfig] = [optional("generation_config.json"), optional("tokenizer_config.json")];
   const chatTemplate = existsSync(at("chat_template.jinja")) ? readHubText(at("chat_template.jinja")) : templateOf(tokenizerConfig);
@@ -57,6 +61,7 @@ export function openHubFolder(folder: string): HubFolder {
     ...(tokenizerConfig && { tokenizerConfig }),
     ...(chatTemplate !== undefined && { chatTemplate }),
     dtype: tensors.dtype,
+    floats,
   };
   const tokenizerText = existsSync(at("tokenizer.json")) ? readHubText(at("tokenizer.json")) : undefined;
   const tokenizer = tokenizerText === undefined ? undefined : hubTokenizer(tokenizerText, at("tokenizer.json"), record);
