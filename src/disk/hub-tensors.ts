@@ -130,14 +130,17 @@ function entriesOf(folder: string): string[] {
 const longestJson = 50_000_000;
 
 /** A JSON file with an object in it. */
-export function readJsonObject(file: string): JsonObject {
+export function readJson(file: string): unknown {
   const text = readHubText(file);
-  let value: unknown;
   try {
-    value = JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+    return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (cause) {
     throw new FormatError(`not JSON (${cause instanceof Error ? cause.message : cause})`, { file, cause });
   }
+}
+
+export function readJsonObject(file: string): JsonObject {
+  const value = readJson(file);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new FormatError("an object is wanted", { file });
   return value as JsonObject;
 }
