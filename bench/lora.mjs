@@ -42,7 +42,10 @@ if (lora) {
   const place = join(work, "start");
   mkdirSync(place, { recursive: true });
   writeFileSync(join(place, "adapter_config.json"), JSON.stringify(peftConfig(lora, { matrices, modules, base: folder, task: "lm" })));
-  writeFileSync(join(place, "adapter_model.safetensors"), Buffer.concat(safetensorsParts(peftTensors(matrices, modules, optimizer.weights), {})));
+  writeFileSync(
+    join(place, "adapter_model.safetensors"),
+    Buffer.concat(safetensorsParts(peftTensors(matrices, modules, optimizer.weights), {})),
+  );
 } else for (const { name, offset } of layout.entries) optimizer.weights.data.set(weights.numbers(name), offset);
 
 const batches = {
@@ -72,5 +75,7 @@ for await (const report of reports) {
   found.seconds.push(report.seconds);
 }
 const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) / 2 ** 20;
-const memory = Object.fromEntries([...readFileSync("/proc/self/status", "utf8").matchAll(/Rss(\w+):\s+(\d+)/g)].map(([, k, v]) => [k, (Number(v) / 2 ** 20).toFixed(2)]));
+const memory = Object.fromEntries(
+  [...readFileSync("/proc/self/status", "utf8").matchAll(/Rss(\w+):\s+(\d+)/g)].map(([, k, v]) => [k, (Number(v) / 2 ** 20).toFixed(2)]),
+);
 console.log(JSON.stringify({ losses: found.losses, best: Math.min(...found.seconds.slice(1)), peakGiB: peak, memory }));

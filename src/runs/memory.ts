@@ -8,8 +8,6 @@ import { type ModelConfig, modelLoss } from "../models/any.ts";
 import type { TrainingConfig } from "./config.ts";
 
 const buffers = { adamw: 4, adam: 4, sgd: 3 } as const;
-/** A WebAssembly memory, in which weights and optimizer state live, ends here. */
-const mostState = 4 * 2 ** 30;
 
 /**
  * Refuses a model that cannot be trained on this machine, with the arithmetic, before anything is allocated. Activations are everything
@@ -30,10 +28,8 @@ export function refuseTooBig(
       : `${count(parameters)} parameters × 4 bytes and, for the ${count(trained)} that are trained, × ${copies - 1} more (gradients, optimizer state) = ${gigabytes(state)}`;
   const cure = sentence`choose fewer ${setting("layers")}, or a smaller ${setting("width")} or ${setting("vocab")}`;
   const code = "memory";
-  if (state > mostState)
-    throw new RunError(sentence`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`, {
-      code,
-    });
+  if (state > free)
+    throw new RunError(sentence`this model is too big to train here: ${sum}, and ${gigabytes(free)} are free; ${cure}`, { code });
   const kept = activationBytes(config, batch, length);
   if (state + kept > free)
     throw new RunError(

@@ -31,8 +31,16 @@ function feedsOf(model: Architecture) {
     Object.entries(fn.inputs).map(([name, { shape }]) => {
       const dims = shape.map((dim) => dim.bind(shapes).known);
       const count = dims.reduce((a, b) => a * b, 1);
-      const value = (i: number) => (name === "lengths" ? 4 : (i * 7 + name.length) % (model.model === "encoder" && name === "targets" ? 3 : 12));
-      return [name, array("int32", Int32Array.from({ length: count }, (_, i) => value(i)), dims)];
+      const value = (i: number) =>
+        name === "lengths" ? 4 : (i * 7 + name.length) % (model.model === "encoder" && name === "targets" ? 3 : 12);
+      return [
+        name,
+        array(
+          "int32",
+          Int32Array.from({ length: count }, (_, i) => value(i)),
+          dims,
+        ),
+      ];
     }),
   );
 }
