@@ -14,7 +14,7 @@ const commands = {
   train: {
     arguments: { "[data...]": "files to train on; without any, a recipe" },
     summary:
-      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag) or source,target (translate)",
+      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag), source,target (translate), or prompt,completion or messages (language models that learn answers)",
   },
   info: {
     arguments: run,
@@ -64,6 +64,10 @@ const commands = {
   merge: {
     arguments: { "<run>": "a run that was trained with --lora; or, with --adapter, the model that the adapter is for" },
     summary: "puts an adapter into its base: a run with whole weights",
+  },
+  pull: {
+    arguments: { "<model>": "owner/name on the hub" },
+    summary: "downloads a model from the hub or a mirror: config, tokenizer and weights; stopped, the same command goes on",
   },
   import: {
     arguments: { "<folder>": "a folder of Hugging Face" },

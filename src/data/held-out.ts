@@ -45,9 +45,9 @@ export async function givenData(
 ): Promise<HeldOut> {
   const { data, model } = owner.config;
   const task = dataTask(owner.config.task);
-  if (task === "lm") {
+  if (task === "lm" && files.some((file) => formatOf(file) === "txt")) {
     const wrong = files.find((file) => formatOf(file) !== "txt");
-    if (wrong) throw new DataError(`${wrong}: the run is a language model, which is evaluated on .txt files`);
+    if (wrong) throw new DataError(`${wrong} has examples, and others are text; evaluate on one kind at a time`);
     const documents = await openTexts(files, 0);
     const sha256 = await drained(inspectTexts(documents));
     for (const sentence of trainedTexts(owner, files, sha256)) warn(sentence);
@@ -91,7 +91,7 @@ export async function givenRows(owner: DataOwner, data: GivenRows, cache: string
   const { model } = owner.config;
   const task = dataTask(owner.config.task);
   const given = await readRows(data, task, "data", new Turns(signal), labellingFor(task, model));
-  if (given.task !== "lm") {
+  if (given.kind === "examples") {
     for (const sentence of await trainedExamples(owner, given.examples)) warn(sentence);
     return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };
   }

@@ -14,6 +14,9 @@ const columnsSchema = z.strictObject({
   source: z.string().optional(),
   target: z.string().optional(),
   tags: z.string().optional(),
+  prompt: z.string().optional(),
+  completion: z.string().optional(),
+  messages: z.string().optional(),
 });
 
 export const sourceSchema = z.discriminatedUnion("kind", [

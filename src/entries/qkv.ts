@@ -9,6 +9,7 @@ export {
   FeedError,
   FormatError,
   GraphError,
+  NetworkError,
   NonFiniteError,
   QkvError,
   RunError,

@@ -2,7 +2,6 @@ import { ConfigError, DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { type TaggedIds, taggedLayout } from "../batches/examples.ts";
 import { tokenText } from "../hub/record.ts";
-import { described } from "../models/any.ts";
 import { around } from "../tokens/around.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { requireFinite } from "./labels.ts";
@@ -33,12 +32,9 @@ export interface FillOptions extends PredictOptions {
 const rowsAtOnce = 4;
 
 export async function* fillTexts(trained: TrainedModel, texts: Texts, options: FillOptions = {}): AsyncGenerator<Filling> {
-  const { model, tokenizer, name } = trained;
+  trained.require("mlm");
+  const { model, tokenizer } = trained;
   const { top = 5 } = options;
-  if (model.model !== "encoder" || model.task !== "mlm")
-    throw new ConfigError(`${name} is ${described(model)} that was not trained on hidden words; use one with a masked-LM head`, {
-      code: "config.task",
-    });
   const mask = maskOf(trained);
   const reading: Reading<TaggedIds, Filling> = {
     layout: taggedLayout,

@@ -1,7 +1,7 @@
 import type { Architecture } from "../models/any.ts";
 import type { DecoderConfig } from "../models/config.ts";
 import type { ConfigReader } from "./config-reader.ts";
-import { joined, type Piece, type TensorRule, type Turn } from "./family.ts";
+import { type Family, joined, type Piece, type TensorRule, type Turn } from "./family.ts";
 
 // What the tables of several decoders share.
 
@@ -21,6 +21,19 @@ export function sizesOf({ layers, width, heads, kvHeads = heads, keySize = width
 }
 
 type Blocks = Pick<DecoderConfig, "layers" | "width" | "heads" | "kvHeads" | "keySize" | "hidden">;
+
+export type Decoder = DecoderConfig;
+
+/** A family that is written only where a model came as one, with the head that it came with. */
+export const asItCame =
+  (name: string): Family["write"] =>
+  (model, { original }) => {
+    if (!original) return { reasons: [`only a model that came as ${name} is written as one`] };
+    return model.model === "decoder" ? { config: original } : { reasons: [`it came as ${name} and writes no text any more`] };
+  };
+
+/** What norms add under the root. */
+export const epsilonOf = ({ norm, epsilon = norm === "rms" ? 1e-6 : 1e-5 }: Pick<DecoderConfig, "norm" | "epsilon">): number => epsilon;
 
 /** Tables of decoders are only ever asked for decoders: `read` made the model, or `write` refused it. */
 export const asDecoder = (model: Architecture): DecoderConfig => model as DecoderConfig;

@@ -75,6 +75,8 @@ export interface Past extends KeysAndValues {
   readonly places: Places;
   /** bool [batch, 1, query, past + new] */
   readonly allowed: Tensor;
+  /** Whether keys and values from before and new ones are put together: elsewhere the past may be empty, and an empty product wrong. */
+  readonly joined?: boolean;
 }
 
 export interface AttentionInputs {
@@ -164,9 +166,12 @@ function freeParts(p: Scope, x: Tensor, source: Tensor | undefined, { heads }: A
   return [parts, parts, parts];
 }
 
-/** Whether one op can do it: a softmax over masked dot products that nobody looks at. */
-const isPlain = (p: Scope, { attention: kind, score, mask }: AttentionConfig): boolean =>
-  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax" && !p.isTapped("scores", "pattern");
+/** Whether one op can do it: a softmax over masked dot products. */
+export const isFused = ({ attention: kind, score, mask }: Pick<AttentionConfig, "attention" | "score" | "mask">): boolean =>
+  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax";
+
+/** The same, where nobody looks at it. */
+const isPlain = (p: Scope, config: AttentionConfig): boolean => isFused(config) && !p.isTapped("scores", "pattern");
 
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
 function stepByStep(p: Scope, given: Parts, config: AttentionConfig): Tensor {
@@ -223,7 +228,8 @@ function fused(p: Scope, parts: Parts, config: AttentionConfig): Tensor {
   const groups = new Groups(q.shape[1], k.shape[1]);
   if (past) {
     const seen = groups.bias(additive(past.allowed, bias, q) as Tensor);
-    return groups.back(attendPast(groups.rows(q), past, { k, v }, { scale, cap, bias: seen }));
+    if (!past.joined) return groups.back(attendPast(groups.rows(q), past, { k, v }, { scale, cap, bias: seen }));
+    return groups.back(attend(groups.rows(q), concat([past.k, k], 2), concat([past.v, v], 2), { scale, cap, bias: seen }).mixed);
   }
   const noise = dropNoise(p.at("pattern"), [...q.shape.slice(0, 3), k.shape[2]], rate);
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;

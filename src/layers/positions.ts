@@ -61,6 +61,8 @@ export interface Places {
   readonly at: Tensor;
   /** How many places before them there is room for, the same in all rows; keys are [past…, new…]. */
   readonly past: Dim;
+  /** Where all keys stand, int32 [batch, past + time]; if left out, those of the past from 0 on. */
+  readonly keys?: Tensor;
 }
 
 /** Tokens that know their place, for the kinds that are added: x + table[position]. Other kinds act in attention and change nothing here. */
@@ -185,10 +187,10 @@ function distances(time: Dim, like: Tensor): Tensor {
 }
 
 /** key − query over [past…, new…], which differs from row to row: [batch, query, key]. */
-function distancesAfter({ at, past }: Places, like: Tensor): Tensor {
+function distancesAfter({ at, past, keys: given }: Places, like: Tensor): Tensor {
   const [batch, time] = at.shape;
   const own = floats(at, like);
-  const keys = concat([expand(reshape(counted(past, like), [1, past]), [batch, past]), own], 1);
+  const keys = given ? floats(given, like) : concat([expand(reshape(counted(past, like), [1, past]), [batch, past]), own], 1);
   return sub(reshape(keys, [batch, 1, past.plus(time)]), reshape(own, [batch, time, 1]));
 }
 

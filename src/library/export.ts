@@ -1,20 +1,23 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { ConfigError } from "../base/errors.ts";
 import { either, sentence, setting } from "../base/sentence.ts";
 import { systemCode } from "../disk/files.ts";
 import { type WholeFolder, writeWholeFolder } from "../disk/whole-folder.ts";
+import { messageLimit } from "../onnx/emit.ts";
 import { paths } from "../runs/folder.ts";
 import { readLog } from "../runs/log.ts";
 import { teller, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
-import type { Exporter, ExportWeights } from "./exporter.ts";
+import type { Exporter, ExportWeights, GrowingFile } from "./exporter.ts";
 import { type CardRun, modelCard } from "./model-card.ts";
 import { Trained } from "./trained.ts";
 
 /** Every format in a file of its own, which is loaded when it is asked for. */
 const exporters = {
+  hf: async (): Promise<Exporter> => (await import("./export-hf.ts")).hfExporter,
   onnx: async (): Promise<Exporter> => (await import("./export-onnx.ts")).onnxExporter,
+  gguf: async (): Promise<Exporter> => (await import("./export-gguf.ts")).ggufExporter,
 } as const satisfies Readonly<Record<string, () => Promise<Exporter>>>;
 
 export type ExportFormat = keyof typeof exporters;
@@ -30,6 +33,8 @@ export interface ExportOptions extends Warned {
   readonly attentions?: boolean;
   /** Replace an export that is there. */
   readonly overwrite?: boolean;
+  /** The most bytes of weights in an ONNX file; with more they go into a file beside it. 2 GiB, where such a file ends, if left out. */
+  readonly largest?: number;
   /** As in `WholeFolder`. */
   readonly pause?: WholeFolder["pause"];
 }
@@ -45,7 +50,7 @@ export interface Exported {
 
 /** Writes a model for others to run: a folder for transformers (hf), transformers.js and ONNX Runtime (onnx), or llama.cpp (gguf). */
 export async function exportModel(trained: TrainedModel, options: ExportOptions): Promise<Exported> {
-  const { to, out, overwrite = false, attentions = false, pause } = options;
+  const { to, out, overwrite = false, attentions = false, largest = messageLimit, pause } = options;
   const exporter = await exporters[to]();
   const { weights = exporter.weights[0] } = options;
   refuseWeights(exporter, to, weights);
@@ -58,10 +63,22 @@ export async function exportModel(trained: TrainedModel, options: ExportOptions)
   const warn = teller(options, trained);
   return writeWholeFolder({ folder: out, overwrite, what: "the export", owns: isExported(out), pause }, async (folder) => {
     const files: { name: string; bytes: number }[] = [];
-    const write = (name: string, content: string | Iterable<Uint8Array>) => {
-      files.push({ name, bytes: writeFile(join(folder, name), content) });
+    const growing = (name: string): GrowingFile => {
+      const file = new Growing(join(folder, name));
+      return {
+        write: (bytes) => file.write(bytes),
+        close: () => void files.push({ name, bytes: file.close() }),
+      };
     };
-    const shipped = await exporter.write({ trained, weights, attentions, warn, write });
+    const write = (name: string, content: string | Iterable<Uint8Array>) => {
+      const file = growing(name);
+      try {
+        for (const part of typeof content === "string" ? [Buffer.from(content)] : content) file.write(part);
+      } finally {
+        file.close();
+      }
+    };
+    const shipped = await exporter.write({ trained, weights, attentions, largest, warn, write, growing });
     write("README.md", modelCard({ trained, name: basename(resolve(out)), weights, shipped, run: runOf(trained) }));
     return { folder: out, to, kind: shipped.kind, weights, files };
   });
@@ -108,22 +125,32 @@ function isRunConfig(file: string): boolean {
 /** How much goes down to the disk in one call; the system refuses 2 GiB. */
 const largestCall = 2 ** 24;
 
-function writeFile(file: string, content: string | Iterable<Uint8Array>): number {
-  mkdirSync(dirname(file), { recursive: true });
-  const handle = openSync(file, "w");
-  try {
-    for (const part of typeof content === "string" ? [Buffer.from(content)] : content)
-      for (let at = 0; at < part.length; ) at += writeSync(handle, part, at, Math.min(part.length - at, largestCall));
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
+class Growing {
+  readonly #handle: number;
+  #bytes = 0;
+
+  constructor(file: string) {
+    mkdirSync(dirname(file), { recursive: true });
+    this.#handle = openSync(file, "w");
   }
-  return statSync(file).size;
+
+  write(part: Uint8Array): number {
+    const begin = this.#bytes;
+    for (let at = 0; at < part.length; ) at += writeSync(this.#handle, part, at, Math.min(part.length - at, largestCall));
+    this.#bytes += part.length;
+    return begin;
+  }
+
+  /** Gives back how long it is. */
+  close(): number {
+    closeSync(this.#handle);
+    return this.#bytes;
+  }
 }
 
 /** What is known of a model's training, where it is of a run. */
 function runOf(trained: TrainedModel): CardRun | undefined {
-  if (!(trained instanceof Trained) || !trained.run) return undefined;
+  if (!(trained instanceof Trained) || trained.run.outside) return undefined;
   const { folder, config } = trained.run;
   const log = paths(folder).log;
   return { config, log: statSync(log, { throwIfNoEntry: false }) ? readLog(log) : [] };

@@ -12,10 +12,19 @@ export interface ExportJob {
   readonly weights: ExportWeights;
   /** Whether attention patterns are outputs too. */
   readonly attentions: boolean;
+  /** The most bytes of weights in an ONNX file; with more they are in a file beside it. */
+  readonly largest: number;
   /** Writes a file of the folder, by its path with /; bytes may come in parts. */
   write(file: string, content: string | Iterable<Uint8Array>): void;
+  /** A file that grows: each part is written at once, and where it begins is given back. */
+  growing(file: string): GrowingFile;
   /** Told what is noteworthy. */
   warn(sentence: string): void;
+}
+
+export interface GrowingFile {
+  write(bytes: Uint8Array): number;
+  close(): void;
 }
 
 /** How a file of the export is used, for the model card. */

@@ -17,7 +17,7 @@ import { openModel } from "../runs/open-model.ts";
 import { trainedParts } from "../runs/weights.ts";
 import { withAdapter } from "../runs/with-adapter.ts";
 import type { Device, Precision } from "../runtime/device.ts";
-import type { Columns } from "../text/examples.ts";
+import type { ChatMessage, Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
 import { teller, type Warned } from "../trained/reading.ts";
 import { TrainedModel as Model, type TrainedParts } from "../trained/trained.ts";
@@ -66,18 +66,18 @@ export class Trained extends TrainedModel {
     this.run = run;
   }
 
-  /** Goes on with a prompt (or answers a source), piece by piece as it is written. */
-  async *generate(prompt: string, options: Omit<WriteOptions, "samples"> = {}): AsyncGenerator<string> {
+  /** Goes on with a prompt, answers a source, or a conversation by its chat template, piece by piece as it is written. */
+  async *generate(prompt: string | readonly ChatMessage[], options: Omit<WriteOptions, "samples"> = {}): AsyncGenerator<string> {
     for await (const { text } of write(this, [prompt], options)) yield text;
   }
 
   /** Whole texts for many prompts at once: for each prompt, its samples. */
-  samples(prompts: readonly string[], options: WriteOptions = {}): Promise<Sample[][]> {
+  samples(prompts: readonly (string | readonly ChatMessage[])[], options: WriteOptions = {}): Promise<Sample[][]> {
     return writeSamples(this, prompts, options);
   }
 
   /** The likeliest texts as a whole, by beam search. */
-  best(prompts: readonly string[], options: BeamWriteOptions): Promise<Sample[][]> {
+  best(prompts: readonly (string | readonly ChatMessage[])[], options: BeamWriteOptions): Promise<Sample[][]> {
     return writeBest(this, prompts, options);
   }
 

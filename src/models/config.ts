@@ -212,14 +212,21 @@ export function encoderConfig(given: EncoderInput): EncoderConfig {
     "normalise",
     sentence`only vectors of texts have a length; use it with ${setting("task", "embed")}`,
   );
-  const scoring = [config.scoresScale, config.scoresCap, config.scoresBias || undefined].some((value) => value !== undefined);
-  refuseIf(
-    task !== "mlm" && scoring,
-    "task",
-    sentence`only ${setting("task", "mlm")} scores tokens; leave the settings of such scores out`,
-  );
+  for (const [key, usual] of Object.entries(usualScores)) {
+    const set = config[key as keyof typeof usualScores] !== usual;
+    const models = { given: "encoder", able: modelsWith(key).filter((name) => name !== "encoder") };
+    if (task !== "mlm" && set)
+      throw new ConfigError(sentence`not a setting of model encoder in ${setting("task", task)}, but of ${models.able.join(", ")}`, {
+        code: "config.other-model",
+        models,
+        ...placeOf([key]),
+      });
+  }
   return config;
 }
+
+/** Only hidden tokens are scored; elsewhere these have their usual values. */
+const usualScores = { tie: true, scoresScale: undefined, scoresBias: false, scoresCap: undefined } as const;
 
 const pooledOnly = sentence`a layer after gathering is for whole texts: ${setting("task", "classify")} or ${setting("task", "embed")}`;
 

@@ -9,14 +9,14 @@ import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
 import { effective, type Mode } from "./mode.ts";
 import { embedded, keyMask, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
 
-const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
+export const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
 
 /** Source and target share a table unless the source has a vocabulary of its own. */
-const sourceTable = (p: Scope, config: EncoderDecoderConfig): Tensor | undefined =>
+export const sourceTable = (p: Scope, config: EncoderDecoderConfig): Tensor | undefined =>
   config.sourceVocab === undefined ? undefined : tokenTable(p, "source-tokens", config.sourceVocab, config);
 
 /** What the encoder makes of the source, [batch, sourceTime, width]. */
-const encodedSource = layer((p, table: Tensor, source: Tensor, lengths: Tensor, config: EncoderDecoderConfig): Tensor => {
+export const encodedSource = layer((p, table: Tensor, source: Tensor, lengths: Tensor, config: EncoderDecoderConfig): Tensor => {
   const reader = p.at("encoder");
   const allowed = keyMask(realPositions(lengths, source));
   return stack(reader, embedded(reader, table, source, config), config, () => ({ causal: false, allowed }));

@@ -33,7 +33,10 @@ const encodedStates = layer((p, table: Tensor, ids: Tensor, lengths: Tensor, con
   const { causal, mask } = config;
   const hidden = causal && mask === "before-softmax"; // nobody sees what comes after the end of a row
   const allowed = hidden ? undefined : keyMask(realPositions(lengths, ids));
-  return stack(p, embedded(p, table, ids, config, inputs), config, () => ({ causal, allowed }));
+  return p.tap(
+    "states",
+    stack(p, embedded(p, table, ids, config, inputs), config, () => ({ causal, allowed })),
+  );
 });
 
 const tableOf = (p: Scope, config: TransformerConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);

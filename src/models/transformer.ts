@@ -31,18 +31,15 @@ export interface TokenFacts {
 }
 
 /** Embedded tokens that know their place, [batch, time, width]. */
-export const embedded = layer(
-  "embedding",
-  (p, table: Tensor, ids: Tensor, config: TransformerConfig, { places, segments }: TokenFacts = {}): Tensor => {
-    const { positions: kind, context, joinPositions: join, dropout, width } = config;
-    const looked = p.tap("embedded", embedding(table, ids)); // before anything is known of their places
-    const scale = config.embeddingScale ?? (kind === "sinusoidal" ? Math.sqrt(width) : 1);
-    const tokens = scale === 1 ? looked : mul(looked, scale);
-    const placed = positioned(p.at("positions"), tokens, { kind, context, join }, places);
-    const told = config.segments === 0 ? placed : add(placed, segmentRows(p.at("segments"), config, segments));
-    return drop(p.at("embedded"), config.embeddingNorm ? normed(p, "embedding-norm", told, config) : told, dropout);
-  },
-);
+export const embedded = layer("embedding", (p, table: Tensor, ids: Tensor, config: TransformerConfig, facts: TokenFacts = {}): Tensor => {
+  const { positions: kind, context, joinPositions: join, dropout, width } = config;
+  const looked = p.tap("embedded", embedding(table, ids)); // before anything is known of their places
+  const scale = config.embeddingScale ?? (kind === "sinusoidal" ? Math.sqrt(width) : 1);
+  const tokens = scale === 1 ? looked : mul(looked, scale);
+  const placed = positioned(p.at("positions"), tokens, { kind, context, join }, facts.places);
+  const told = config.segments === 0 ? placed : add(placed, segmentRows(p.at("segments"), config, facts.segments));
+  return drop(p.at("embedded"), config.embeddingNorm ? normed(p, "embedding-norm", told, config) : told, dropout);
+});
 
 /** The row of each token's segment; that of the first for all, unless segments are given. */
 function segmentRows(p: Scope, config: TransformerConfig, segments?: Tensor): Tensor {

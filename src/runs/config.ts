@@ -7,6 +7,7 @@ import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor }
 import { between, codeOf, whole } from "../models/bounds.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
 import { foreignTasks, taskNames } from "../text/columns.ts";
+import { chatFormatSchema } from "../tokens/chat-template.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
 
@@ -86,6 +87,8 @@ const runSchema = z.strictObject({
   /** Names of labels or tags, in the order of their scores. */
   labels: z.array(z.string()).optional(),
   tokenizer: z.strictObject({ kind: z.string(), sha256: z.string() }),
+  /** How conversations are read; only of a run that was trained on some, or began with a model that knew how. */
+  chat: chatFormatSchema.optional(),
   data: z.strictObject({
     source: sourceSchema,
     /** SHA-256 of all that is trained on and validated with. */

@@ -102,7 +102,7 @@ export async function* drive(
   const { model, training } = config;
   const { steps, seed, threads } = training;
   const device = { ...(options.device ?? nodeDevice()), threads };
-  const { loss, scored, layout, parameters, baked } = traineeOf(run);
+  const { loss, scored, layout, parameters, baked } = traineeOf(run, material);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
     clip: training.clip || Number.POSITIVE_INFINITY,
@@ -162,7 +162,7 @@ export async function* drive(
       chance: chance(seed),
       device,
       baked,
-      symbols: config.task !== "lm" && takesAnyLength(model) ? "open" : "bound",
+      symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
       patience: training.patience || Number.POSITIVE_INFINITY,
       progress,

@@ -9,7 +9,7 @@ import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDu
 import { isHubFolder } from "../disk/hub-folder.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { hubTokenizer } from "../hub/tokenizer.ts";
-import { modelLoss } from "../models/any.ts";
+import { type ModelConfig, modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
@@ -162,6 +162,8 @@ export interface OpenRun {
   readonly folder: string;
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
+  /** The model that its weights are of, where `config.model` has another head: of a run that is gone on from for another task. */
+  readonly body?: ModelConfig;
   /** Of a model that is no run, but somebody else's folder or file: where its weights are. */
   readonly outside?: { readonly files: readonly string[]; weights(): Weights };
 }
@@ -216,11 +218,11 @@ export const shippedFile = (folder: string): string =>
   existsSync(adapterFile(adapterIn(folder))) ? adapterFile(adapterIn(folder)) : paths(folder).model;
 
 /** The weights that lie in a run: model.safetensors, checked against the config. */
-export function runWeights({ folder, config, outside }: OpenRun): Weights {
+export function runWeights({ folder, config, outside, body }: OpenRun): Weights {
   if (outside) return outside.weights();
   const file = paths(folder).model;
   if (!existsSync(file)) throw noWeights(folder);
-  return weightsInFile(file, parametersOf(modelLoss(config.model)));
+  return weightsInFile(file, parametersOf(modelLoss(body ?? config.model)));
 }
 
 const calibrationSchema = z.object({

@@ -9,7 +9,7 @@ import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../mo
 import type { OwnModel } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
-import type { Origin, RunConfig, Task } from "./config.ts";
+import type { Origin, RunConfig } from "./config.ts";
 import { noWeights, type OpenRun, shippedFile } from "./folder.ts";
 import { modelWeights } from "./weights.ts";
 
@@ -17,6 +17,8 @@ import { modelWeights } from "./weights.ts";
 
 /** The settings of a model that change no weight's shape or meaning. */
 const free: readonly string[] = ["dropout", "context"];
+/** And those of a head, where it is new. */
+const freeHead: readonly string[] = ["pool", "pooler"];
 
 type Given = OwnModel | Readonly<Record<string, unknown>>;
 type Values = Readonly<Record<string, unknown>>;
@@ -72,21 +74,9 @@ export function goneLabels(known: readonly string[] = [], found: readonly string
   ];
 }
 
-export function refuseOtherTask({ folder, config }: OpenRun, task: Task): void {
-  if (config.task === task) return;
-  const cure = sentence`give data for ${config.task}, or train a new run for ${task} without ${setting("from")}`;
-  throw new ConfigError(
-    sentence`${folder} was trained for ${config.task}, and the data is for ${task}, which has another output; ${cure}`,
-    {
-      code: "config.task",
-      path: "from",
-    },
-  );
-}
-
 /** Labels that exclude each other are no labels of which each is there or not: the scores mean something else. */
-export function refuseOtherLabelling({ folder, config: { model } }: OpenRun, labelling: Labelling): void {
-  if (model.model !== "encoder" || model.labelling === labelling) return;
+export function refuseOtherLabelling({ folder, body, config: { model } }: OpenRun, labelling: Labelling): void {
+  if (model.model !== "encoder" || model.labelling === labelling || body) return;
   const has = { one: "one label for a text", several: "any number of labels for a text" };
   throw new ConfigError(
     sentence`${folder} gives ${has[model.labelling]}, and the data has ${has[labelling]}; train a new run without ${setting("from")}`,
@@ -118,28 +108,30 @@ export function refuseItself({ folder }: OpenRun, out: string): void {
 }
 
 /** The model of a run, as a model of another one: with as many labels as there are now, and only what is free changed. */
-export function continuedModel({ folder, config }: OpenRun, given: Given, labels?: number): ModelConfig {
+export function continuedModel({ folder, config, body }: OpenRun, given: Given, labels?: number, labelling?: Labelling): ModelConfig {
   const own: Values = { ...config.model };
   const asked: [string, unknown][] =
     given.model === "own" ? [["model", "own"]] : Object.entries(given).filter(([, value]) => value !== undefined);
-  const other = asked.filter(([name, value]) => !free.includes(name) && JSON.stringify(own[name]) !== JSON.stringify(value));
-  if (other.length > 0) throw differs(folder, own, other);
+  const may = body ? [...free, ...freeHead] : free;
+  const other = asked.filter(([name, value]) => !may.includes(name) && JSON.stringify(own[name]) !== JSON.stringify(value));
+  if (other.length > 0) throw differs(folder, own, other, may);
   if (config.model.model === "own") {
     const { define, settings } = config.model;
     return define.of({ ...settings, ...(labels !== undefined && "labels" in settings && { labels }) });
   }
-  const model = modelConfig({ ...own, ...Object.fromEntries(asked), ...(labels !== undefined && { labels }) } as unknown as ModelInput);
+  const head = { ...(labels !== undefined && { labels }), ...(body && labelling && { labelling }) };
+  const model = modelConfig({ ...own, ...Object.fromEntries(asked), ...head } as unknown as ModelInput);
   refuseOtherPositions(folder, config, model);
   return model;
 }
 
-function differs(folder: string, own: Values, other: readonly (readonly [string, unknown])[]): ConfigError {
+function differs(folder: string, own: Values, other: readonly (readonly [string, unknown])[], able: readonly string[]): ConfigError {
   const wanted = either(other.map(([name, value]) => setting(name, value as Value)));
   const has = other.map(([name]) =>
     own[name] === undefined ? sentence`no ${setting(name)}` : sentence`${setting(name, own[name] as Value)}`,
   );
   const list = new Sentence(has.flatMap((part, i) => (i === 0 ? [part] : [", ", part])));
-  const may = either(free.map((name) => setting(name)));
+  const may = either(able.map((name) => setting(name)));
   return new ConfigError(
     sentence`${folder} has ${list}, and its weights do not fit ${wanted}; leave that out (only ${may} may differ), or train a new run`,
     { code: "config.conflict", path: `model.${other[0][0]}` },

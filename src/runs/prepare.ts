@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { elementCount } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
@@ -9,6 +10,7 @@ import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { chatOf } from "../hub/chat.ts";
 import { familyCalled } from "../hub/families.ts";
 import { joinedInFamily } from "../hub/peft.ts";
 import type { HubRecord } from "../hub/record.ts";
@@ -19,6 +21,7 @@ import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example, Labelling } from "../text/examples.ts";
+import { usualChat } from "../tokens/chat-template.ts";
 import {
   type NormalForm,
   parseTokenizer,
@@ -40,6 +43,7 @@ import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, to
 import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
+import { carryBody, newHeadSentence, parentFor } from "./new-head.ts";
 import {
   continuedModel,
   goneLabels,
@@ -49,7 +53,6 @@ import {
   refuseAdapter,
   refuseNewLabels,
   refuseOtherLabelling,
-  refuseOtherTask,
   refuseTokenizer,
 } from "./parent.ts";
 
@@ -98,10 +101,10 @@ export async function prepare(
   settings: RunSettings,
   { cache, rows, signal }: Pick<TrainOptions, "cache" | "rows" | "signal">,
 ): Promise<Prepared> {
-  const { model: given = {}, from } = settings;
-  if (from) refuseTokenizer(from, settings);
+  const { model: given = {}, from: wanted } = settings;
+  if (wanted) refuseTokenizer(wanted, settings);
   refuseLora(settings);
-  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
+  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer; readonly from?: OpenRun } | undefined;
   const source = stratified(settings.source);
   const learn: Learn = async (found, texts) => {
     const { task } = found;
@@ -111,14 +114,14 @@ export async function prepare(
         path: "task",
       });
     refuseForTask(settings, task);
-    if (from) refuseOtherTask(from, task);
+    const from = wanted && parentFor(wanted, task);
     // wrong choices are told before the data is worked on
     const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
-    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal) };
+    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal), from };
   };
   const raw = await loadRaw(source, { task: settings.task, learn, rows, signal });
   if (!learned) throw new DataError("the data has no text to learn from");
-  const { early, tokenizer } = learned;
+  const { early, tokenizer, from } = learned;
   const task = taskOfData(raw);
   const found = raw.kind === "examples" ? labelsOf(raw) : undefined;
   const labelling = raw.kind === "examples" ? (labellingOf(raw.train) ?? "one") : "one";
@@ -128,18 +131,20 @@ export async function prepare(
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
+  const known = from && chatOf(from.config);
+  const chat = known ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
   const positions = "positions" in early ? early.positions : undefined;
   const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
-  const usual = longest === undefined ? undefined : contextFor(task as Exclude<Task, "lm">, longest, positions);
+  const usual = longest === undefined ? undefined : contextFor(task, longest, positions);
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
-    ? continuedModel(from, given, labels?.length)
+    ? continuedModel(from, given, labels?.length, labelling)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
   const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
   if (from && lora && labels) refuseNewLabels(from, labels);
-  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training, lora) : (settings.training ?? {});
+  const asked = from ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora)) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
     ...(classWeights && { classWeights }),
@@ -162,6 +167,7 @@ export async function prepare(
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
+    ...(chat && (chat !== known || from?.config.chat) && { chat }), // what came with a model stays in its record
     data: {
       source: task === "classify" ? source : settings.source,
       sha256: raw.sha256,
@@ -175,21 +181,39 @@ export async function prepare(
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
-  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...gone, ...none];
+  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...(begun?.said ?? []), ...gone, ...none];
   return { config, tokenizer, encoded, warnings, start: begun?.start };
 }
 
 /** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
-function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
+function startOf(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
   const { weights, origin } = parentWeights(from);
   const start = initialise(layout, chance(seed));
-  carryOver(start, weights);
-  return { start, origin };
+  if (!from.body) {
+    carryOver(start, weights);
+    return { start, origin, said: [] };
+  }
+  const fresh = carryBody(start, weights, from.body);
+  const numbers = fresh.reduce((sum, name) => sum + elementCount(start.view(name).shape), 0);
+  return { start, origin, said: [newHeadSentence(from.folder, fresh, numbers)] };
+}
+
+interface Begun {
+  readonly start: ParameterBuffer;
+  readonly origin: Origin;
+  /** What is noteworthy about it. */
+  readonly said: readonly string[];
+}
+
+/** What a family of models never trains, such as sinusoids, is frozen beside what was asked for. */
+function withFixed({ config: { hub } }: OpenRun, asked: Partial<TrainingConfig>): Partial<TrainingConfig> {
+  const fixed = hub ? (familyCalled(hub.family)?.fixed ?? []) : [];
+  return fixed.length > 0 ? { ...asked, freeze: [...new Set([...(asked.freeze ?? []), ...fixed])] } : asked;
 }
 
 /** An adapter at its start, which changes nothing: B is 0. The weights that it stands beside stay where they are. */
-function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
-  return { start: initialise(layout, chance(seed)), origin: originOf(from) };
+function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
+  return { start: initialise(layout, chance(seed)), origin: originOf(from), said: [] };
 }
 
 /** An adapter with everything settled: its targets are named one by one. */
@@ -238,6 +262,8 @@ function refuseForTask({ classWeights = "none", training = {} }: RunSettings, ta
       path: wrong.path,
     });
 }
+
+const isConversation = (example: Example): boolean => "messages" in example;
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
@@ -295,7 +321,7 @@ const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): n
 
 async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
   const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
-  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
+  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train ?? []) : tokenizerFor[found.task]);
   if ((tokenizerKinds as readonly string[]).includes(kind))
     return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize, signal });
   if (!kind.endsWith(".json"))

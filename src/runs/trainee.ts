@@ -1,3 +1,4 @@
+import type { Material } from "../data/material.ts";
 import type { TensorFunction } from "../graph/graph.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
 import { modelLoss } from "../models/any.ts";
@@ -22,10 +23,11 @@ export interface Trainee {
   readonly baked: Pick<CompileOptions, "weights" | "folder">;
 }
 
-export function traineeOf(run: OpenRun): Trainee {
-  const { model, training, task } = run.config;
+/** Windows of a text have no positions that are left out; of examples some are. */
+export function traineeOf(run: OpenRun, material: Pick<Material, "kind">): Trainee {
+  const { model, training } = run.config;
   const { classWeights, labelSmoothing: smoothing, lora } = training;
-  const loss = modelLoss(model, { smoothing, classWeights, ...(task === "lm" && { ignore: null }) });
+  const loss = modelLoss(model, { smoothing, classWeights, ...(material.kind === "text" && { ignore: null }) });
   const scored = modelLoss(model, { classWeights, training: false });
   const layout = parametersOf(loss);
   if (!lora) return { loss, scored, layout, parameters: layout.total, baked: {} };

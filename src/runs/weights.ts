@@ -53,6 +53,7 @@ export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["
     hub: config.hub,
     release: () => weights?.release?.(),
     labels: config.labels,
+    chat: config.chat,
     device,
     name: folder,
     warn,
