@@ -29,7 +29,14 @@ function feedsOf(model: Architecture) {
       const dims = shape.map((dim) => dim.bind(bound).known);
       const most = name === "targets" && model.model === "encoder" ? 3 : 20;
       const value = (i: number) => (name === "lengths" ? 9 : (i * 7 + name.length) % most);
-      return [name, array("int32", Int32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => value(i)), dims)];
+      return [
+        name,
+        array(
+          "int32",
+          Int32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => value(i)),
+          dims,
+        ),
+      ];
     }),
   );
 }
