@@ -1,7 +1,9 @@
+import type { z } from "zod";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
-import { givesSeveral, modelLoss } from "../models/any.ts";
+import { givesSeveral, type ModelConfig, modelLoss } from "../models/any.ts";
+import { modelSchemas } from "../models/config.ts";
 import { loraLayout } from "../runs/adapter.ts";
 import { paths, readCalibration, shippedFile } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
@@ -75,6 +77,29 @@ const parts = (count: PartCount): Record<string, number> =>
 const longestText = (longest: number | undefined): string =>
   longest === undefined ? "" : `; the longest of the examples to train on has ${longest.toLocaleString("en")}`;
 
+const alwaysTold = [
+  "model",
+  "layers",
+  "heads",
+  "width",
+  "hidden",
+  "context",
+  "vocab",
+  "dropout",
+  "positions",
+  "norm",
+  "activation",
+  "cell",
+];
+
+/** The settings that tell a model from others: its sizes, and what is not as usual. */
+function tellingOf(model: ModelConfig): object {
+  if (model.model === "own") return model;
+  const { shape }: { readonly shape: Readonly<Record<string, z.ZodType>> } = modelSchemas[model.model];
+  const usual = (name: string): unknown => shape[name]?.safeParse(undefined).data;
+  return Object.fromEntries(Object.entries(model).filter(([name, value]) => alwaysTold.includes(name) || value !== usual(name)));
+}
+
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
   const { parts: places, tokenizer, data, hub, from, training, step, calibration, best } = rest;
   const settings = (values: object): string =>
@@ -100,7 +125,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
         ? `${task}, ${several ? "any number of " : ""}${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}`
         : task,
     ],
-    ["model", settings(model).replace(/^model /, "")],
+    ["model", settings(tellingOf(model)).replace(/^model /, "")],
     ["parameters", `${parameters.toLocaleString("en")}${frozenWords(trained, frozen)}`],
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     [
@@ -111,7 +136,10 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
       ? [
           [
             "came as",
-            `${hub.family}, ${[hub.architectures].flat().join(", ")}, ${hub.dtype}${hub.chat ? ", with a chat template" : ""}`,
+            [hub.family, hub.architectures, hub.dtype, hub.chat ? "with a chat template" : undefined]
+              .flat()
+              .filter((one) => one !== undefined)
+              .join(", "),
           ] as [string, string],
         ]
       : []),

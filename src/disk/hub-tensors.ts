@@ -25,8 +25,7 @@ export interface HubTensors extends TensorSource {
 
 /** Reads the headers only; numbers are read tensor by tensor, so the files may have any size. */
 export function openHubTensors(folder: string): HubTensors {
-  const shards = existsSync(join(folder, index)) ? shardsOf(folder) : new Map([[whole, undefined]]);
-  if (!existsSync(join(folder, index)) && !existsSync(join(folder, whole))) throw noWeightsIn(folder);
+  const shards = existsSync(join(folder, index)) ? shardsOf(folder) : new Map([[onlyFile(folder), undefined]]);
   const places = new Map<string, { readonly file: TensorFile; readonly dtype: string }>();
   const shapes = new Map<string, readonly number[]>();
   const numbersOf = new Map<string, number>();
@@ -54,6 +53,16 @@ export function openHubTensors(folder: string): HubTensors {
       return data;
     },
   };
+}
+
+/** model.safetensors, or the one file that there is under a name of its own (model.fp16.safetensors). */
+function onlyFile(folder: string): string {
+  if (existsSync(join(folder, whole))) return whole;
+  const others = readdirSync(folder).filter(
+    (name) => name.endsWith(".safetensors") && !name.startsWith(".") && !name.startsWith("adapter_"),
+  );
+  if (others.length !== 1) throw noWeightsIn(folder);
+  return others[0];
 }
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });

@@ -1,7 +1,8 @@
 import { FormatError } from "../base/errors.ts";
+import type { DecoderConfig } from "../models/config.ts";
 import type { GgufMetadata, GgufValue } from "../weights/gguf.ts";
 import { ConfigReader } from "./config-reader.ts";
-import { type Decoder, sizesOf } from "./decoder-parts.ts";
+import { epsilonOf, sizesOf } from "./decoder-parts.ts";
 import type { JsonObject } from "./family.ts";
 import { type GgufNames, gemmaNames, gpt2Names, llamaPairs, neoxNames, phiNames, plainNames } from "./gguf-names.ts";
 import { llama3Factors, llama3Of } from "./gguf-rope.ts";
@@ -30,9 +31,9 @@ export interface GgufFamily {
   /** Its settings as a config.json. Keys are those after the architecture's name: `block_count`, `attention.head_count`. */
   config(settings: ConfigReader, facts: GgufFacts): JsonObject;
   /** A model of the family as settings. */
-  settings(model: Decoder): Readonly<Record<string, GgufValue>>;
+  settings(model: DecoderConfig): Readonly<Record<string, GgufValue>>;
   /** Why a model of the family cannot be said in GGUF, as far as llama.cpp understands it. */
-  reasons?(model: Decoder): readonly string[];
+  reasons?(model: DecoderConfig): readonly string[];
 }
 
 const whole = (value: number): GgufValue => ({ type: "uint32", value });
@@ -98,7 +99,7 @@ function linearScaling(settings: ConfigReader): JsonObject | undefined {
   return linear && factor !== 1 ? { rope_type: "linear", factor: asWritten(factor) } : undefined;
 }
 
-function commonSettings(model: Decoder) {
+function commonSettings(model: DecoderConfig) {
   const { layers, width, heads, kvHeads, size, hidden } = sizesOf(model);
   return {
     vocab_size: whole(model.vocab),
@@ -113,11 +114,11 @@ function commonSettings(model: Decoder) {
   };
 }
 
-function llamaSettings(model: Decoder) {
-  const { epsilon, ropeBase, ropeScaling, ropeFactor } = model;
+function llamaSettings(model: DecoderConfig) {
+  const { ropeBase, ropeScaling, ropeFactor } = model;
   return {
     ...commonSettings(model),
-    "attention.layer_norm_rms_epsilon": float(epsilon ?? 1e-6),
+    "attention.layer_norm_rms_epsilon": float(epsilonOf(model)),
     "rope.freq_base": float(ropeBase),
     "rope.dimension_count": whole(sizesOf(model).size),
     ...(ropeScaling === "linear" && {
@@ -128,7 +129,7 @@ function llamaSettings(model: Decoder) {
 }
 
 /** What a file has to say beside its settings: the factors of Llama 3's scaling. */
-export function frequenciesOf(model: Decoder): Float32Array | undefined {
+export function frequenciesOf(model: DecoderConfig): Float32Array | undefined {
   const { ropeScaling, ropeBase, ropeFactor, ropeLowFactor, ropeHighFactor, ropeOriginal } = model;
   if (ropeScaling !== "llama3") return undefined;
   return llama3Factors(
@@ -160,10 +161,7 @@ const llama: GgufFamily = {
     };
   },
   settings: llamaSettings,
-  reasons: (model) => {
-    const { window } = model as Windowed;
-    return window !== undefined && window < model.context ? [`window is ${window} (only without)`] : [];
-  },
+  reasons: ({ window, context }) => (window !== undefined && window < context ? [`window is ${window} (only without)`] : []),
 };
 
 const qwen2: GgufFamily = {
@@ -207,10 +205,10 @@ const qwen3: GgufFamily = {
 const queryScalar = (layers: number, large: number, { width, heads, size }: { width: number; heads: number; size: number }): number =>
   layers === large ? width / heads : size;
 
-const gemmaReasons = (model: Decoder, large: number): string[] => {
+const gemmaReasons = (model: DecoderConfig, large: number): string[] => {
   const { layers, width, heads, size } = sizesOf(model);
   const wanted = queryScalar(layers, large, { width, heads, size }) ** -0.5;
-  const { scale = size ** -0.5 } = model as { readonly scale?: number };
+  const { scale = size ** -0.5 } = model;
   return Math.abs(scale - wanted) > 1e-6 ? [`scale is ${scale} (only ${wanted})`] : [];
 };
 
@@ -221,6 +219,7 @@ const gemma2: GgufFamily = {
   config(settings, facts) {
     const words = llamaWords(settings, facts);
     const { num_hidden_layers: layers, hidden_size: width, num_attention_heads: heads, head_dim: size } = words;
+    settings.must("attention.sliding_window_pattern", 2);
     const cap = (key: string) => (settings.value(key) === undefined ? null : asWritten(settings.number(key)));
     return {
       architectures: ["Gemma2ForCausalLM"],
@@ -268,15 +267,7 @@ const gemma3: GgufFamily = {
   reasons: (model) => gemmaReasons(model, 62),
 };
 
-interface Windowed {
-  readonly window?: number;
-  readonly windowEvery?: number;
-  readonly ropeLocalBase?: number;
-  readonly scoreCap?: number;
-  readonly scoresCap?: number;
-}
-
-function windowSettings({ window, windowEvery, ropeLocalBase }: Windowed) {
+function windowSettings({ window, windowEvery, ropeLocalBase }: DecoderConfig) {
   return {
     ...(window !== undefined && { "attention.sliding_window": whole(window) }),
     ...(windowEvery !== undefined && { "attention.sliding_window_pattern": whole(windowEvery) }),
@@ -284,7 +275,7 @@ function windowSettings({ window, windowEvery, ropeLocalBase }: Windowed) {
   };
 }
 
-const capSettings = ({ scoreCap, scoresCap }: Windowed) => ({
+const capSettings = ({ scoreCap, scoresCap }: DecoderConfig) => ({
   ...(scoreCap !== undefined && { attn_logit_softcapping: float(scoreCap) }),
   ...(scoresCap !== undefined && { final_logit_softcapping: float(scoresCap) }),
 });
@@ -309,7 +300,7 @@ const gpt2: GgufFamily = {
       tie_word_embeddings: tie,
     };
   },
-  settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(model.epsilon ?? 1e-5) }),
+  settings: (model) => ({ ...commonSettings(model), "attention.layer_norm_epsilon": float(epsilonOf(model)) }),
   reasons: ({ activation }) =>
     activation === "gelu-tanh" || activation === "gelu" ? [] : [`activation is ${activation} (only gelu-tanh)`],
 };
@@ -320,9 +311,9 @@ function partlyTurned(settings: ConfigReader, size: number): JsonObject {
   return { rope_theta: asWritten(settings.number("rope.freq_base", 10_000)), share: turned / size };
 }
 
-const sharedSettings = (model: Decoder) => ({
+const sharedSettings = (model: DecoderConfig) => ({
   ...commonSettings(model),
-  "attention.layer_norm_epsilon": float(model.epsilon ?? 1e-5),
+  "attention.layer_norm_epsilon": float(epsilonOf(model)),
   "rope.freq_base": float(model.ropeBase),
   "rope.dimension_count": whole(Math.floor(sizesOf(model).size * model.ropeShare)),
 });
@@ -354,7 +345,7 @@ const neox: GgufFamily = {
   },
   settings: (model) => ({
     ...sharedSettings(model),
-    use_parallel_residual: { type: "bool", value: (model as { parallel?: string }).parallel !== "none" },
+    use_parallel_residual: { type: "bool", value: model.parallel !== "none" },
   }),
   reasons: ({ tie }) => (tie ? ["the scores share the table of tokens (only with one of their own)"] : []),
 };

@@ -183,12 +183,27 @@ const configSchema = z.looseObject({
   bias: z.string().nullish(),
   lora_bias: z.boolean().nullish(),
   modules_to_save: z.array(z.string()).nullish(),
-  trainable_token_indices: z.unknown().optional(),
-  layer_replication: z.unknown().optional(),
   init_lora_weights: z.union([z.boolean(), z.string()]).nullish(),
   rank_pattern: z.record(z.string(), z.int().min(1)).nullish(),
   alpha_pattern: z.record(z.string(), z.number()).nullish(),
 });
+
+/** Kinds of LoRA that compute something else. */
+const variants = [
+  "trainable_token_indices",
+  "layer_replication",
+  "target_parameters",
+  "alora_invocation_tokens",
+  "arrow_config",
+  "kasa_config",
+  "monteclora_config",
+  "megatron_config",
+  "use_qalora",
+  "use_bdlora",
+];
+
+const isThere = (value: unknown): boolean =>
+  typeof value === "object" && value !== null ? Object.keys(value).length > 0 : value !== undefined && value !== null && value !== false;
 
 export type PeftConfig = z.output<typeof configSchema>;
 
@@ -206,8 +221,7 @@ export function parsePeftConfig(given: unknown, file: string): PeftConfig {
     ...(config.bias && config.bias !== "none" ? [`bias ${quoted(config.bias)} (only none)`] : []),
     ...(config.lora_bias ? ["lora_bias"] : []),
     ...(config.modules_to_save?.length ? [`modules_to_save ${listed(config.modules_to_save)}`] : []),
-    ...(config.trainable_token_indices ? ["trainable_token_indices"] : []),
-    ...(config.layer_replication ? ["layer_replication"] : []),
+    ...variants.filter((key) => isThere(config[key])),
     ...(typeof config.init_lora_weights === "string" && /^(pissa|olora|loftq|corda)/.test(config.init_lora_weights)
       ? [`init_lora_weights ${quoted(config.init_lora_weights)}, which changes the base too`]
       : []),

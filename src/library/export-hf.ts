@@ -98,7 +98,7 @@ function filesOf({ tokenizer, hub, chat }: TrainedModel, model: Architecture, co
   const tokens = hub ? {} : tokenIds(tokenizer);
   const template = hub?.chatTemplate ?? (hub ? undefined : chat?.template);
   const told = hub?.tokenizerConfig ?? tokenizerConfig(tokenizer, model);
-  const generation = hub ? hub.generation : { ...tokens, max_length: model.context };
+  const generation = hub ? hub.generation : tokens;
   return {
     "config.json": { ...config, ...tokens },
     ...(generation && model.model !== "encoder" && { "generation_config.json": generation }),

@@ -53,11 +53,12 @@ export async function pull(id: string, options: PullOptions): Promise<Pulled> {
   const part = new PartFolder(`${out.replace(/[\\/]+$/, "")}.part`);
   const release = part.take();
   try {
-    part.refuseFull(wanted);
-    const total = sum(wanted.map((file) => file.bytes));
-    const begun = sum(wanted.map((file) => part.has(file)));
+    const different = [...new Map(wanted.map((file) => [file.sum.hex, file])).values()]; // two names may have one content
+    part.refuseFull(different);
+    const total = sum(different.map((file) => file.bytes));
+    const begun = sum(different.map((file) => part.has(file)));
     let bytes = begun;
-    for (const file of wanted) {
+    for (const file of different) {
       const came = (more: number) => {
         bytes += more;
         listen({ file: file.path, bytes, begun, total });

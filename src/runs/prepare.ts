@@ -150,6 +150,11 @@ export async function prepare(
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),
   });
+  if (training.checkpointBlocks && model.model === "rnn")
+    throw new ConfigError(sentence`${setting("checkpointBlocks")} is for models with blocks, and an RNN has none; leave it out`, {
+      code: "config.conflict",
+      path: "training.checkpointBlocks",
+    });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), {
     trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
