@@ -36,7 +36,7 @@ function describe(folder: string) {
     parameters: count.count,
     ...(trained < count.count && { trained, frozen: count.count - trained }),
     parts: parts(count),
-    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
+    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer), ...(tokenizer.slow && { slow: tokenizer.slow }) },
     data: config.data,
     ...(config.from && { from: { ...config.from, newLabels: (config.labels ?? []).slice(config.from.labels ?? 0) } }),
     training: config.training,
@@ -90,7 +90,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     [
       "tokenizer",
-      `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}`,
+      `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}${tokenizer.slow ? `; slow, because ${tokenizer.slow}` : ""}`,
     ],
     ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
     ...(from ? [["from", fromWords(from)] as [string, string]] : []),

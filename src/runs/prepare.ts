@@ -18,6 +18,7 @@ import {
   type NormalForm,
   parseTokenizer,
   saveTokenizer,
+  slowSentence,
   type Tokenizer,
   type TokenizerKind,
   tokenizerKinds,
@@ -144,7 +145,7 @@ export async function prepare(
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
-  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...gone, ...none];
+  const warnings = [...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer), ...gone, ...none];
   return { config, tokenizer, encoded, warnings, start: begun?.start };
 }
 

@@ -24,12 +24,16 @@ const scripts = new Set(
 /** Letters that are the same without regard to case, beyond the two of the alphabet. */
 const alike: Readonly<Record<string, string>> = { s: "\\u017f", k: "\\u212a" };
 
-/** The pattern for JavaScript, with the flags `gu` to be given. */
-export function translated(pattern: string): string {
+/** The pattern for JavaScript. */
+export function translated(pattern: string): RegExp {
   const reader = new PatternReader(pattern);
   const found = reader.alternatives(false);
   if (!reader.atEnd) throw reader.strange();
-  return found;
+  try {
+    return new RegExp(found, "gu");
+  } catch {
+    throw reader.strange(); // such as {3,1}
+  }
 }
 
 class PatternReader {
