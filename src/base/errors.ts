@@ -44,7 +44,15 @@ export type ErrorCode =
   | "run.damaged"
   | "run.disk"
   /** A model that is too big for this machine. */
-  | "memory";
+  | "memory"
+  /** A server that cannot be reached, or does not answer as it should. */
+  | "network"
+  /** It has no such model, revision or file. */
+  | "network.missing"
+  /** It wants to know who asks, or does not let everybody have it. */
+  | "network.forbidden"
+  /** What came is not what was announced. */
+  | "network.damaged";
 
 /** What a program can know of an error. Where it is, `file`, `line`, `at` and `step`, stands in front of the sentence. */
 export interface ErrorFacts {
@@ -148,4 +156,9 @@ export class FormatError extends QkvError {
 /** A run that cannot start or go on: its folder, its disk, or something in it that changed. */
 export class RunError extends QkvError {
   static override readonly code = "run";
+}
+
+/** A server that cannot be reached, refuses, or sends something else than it announced. */
+export class NetworkError extends QkvError {
+  static override readonly code = "network";
 }

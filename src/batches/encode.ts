@@ -1,9 +1,24 @@
-import { DataError } from "../base/errors.ts";
+import { DataError, FormatError } from "../base/errors.ts";
 import { type Sentence, sentence, setting } from "../base/sentence.ts";
-import type { Classified, Example, ExampleTask, Labelling, Origin, Pair, SeveralLabelled, Tagged } from "../text/examples.ts";
+import type {
+  Classified,
+  Completed,
+  Conversation,
+  Example,
+  ExampleTask,
+  Labelling,
+  Origin,
+  Pair,
+  SeveralLabelled,
+  Tagged,
+} from "../text/examples.ts";
+import { around, begun, cutAround, frameOf } from "../tokens/around.ts";
+import { type ChatFormat, chatStretches, type Stretch } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { ignored } from "./batch.ts";
 import {
+  type AnsweredIds,
+  answeredLayout,
   type LabelledIds,
   type Layout,
   labelledLayout,
@@ -35,15 +50,18 @@ function labelIndex(labels: readonly string[]): (label: string, origin: Origin) 
 
 export function encodeClassified(examples: readonly Classified[], tokenizer: Tokenizer, labels: readonly string[]): LabelledIds[] {
   const indexOf = labelIndex(labels);
-  return examples.map((example) => ({ ids: nonEmpty(tokenizer.encode(example.text), example), label: indexOf(example.label, example) }));
+  return examples.map((example) => ({ ids: readIds(example, tokenizer), label: indexOf(example.label, example) }));
 }
+
+const readIds = (example: Classified | SeveralLabelled, tokenizer: Tokenizer): Int32Array =>
+  around(nonEmpty(tokenizer.encode(example.text), example), tokenizer);
 
 export function encodeSeveral(examples: readonly SeveralLabelled[], tokenizer: Tokenizer, labels: readonly string[]): SeveralIds[] {
   const indexOf = labelIndex(labels);
   return examples.map((example) => {
     const there = new Uint8Array(labels.length);
     for (const label of example.labels) there[indexOf(label, example)] = 1;
-    return { ids: nonEmpty(tokenizer.encode(example.text), example), there };
+    return { ids: readIds(example, tokenizer), there };
   });
 }
 
@@ -82,7 +100,7 @@ export function encodeTagged(examples: readonly Tagged[], tokenizer: Tokenizer, 
       if (unit.length > 0) tags[at] = indexOf(example.tags[i], example);
       at += unit.length;
     }
-    return { ids, tags };
+    return { ids: around(ids, tokenizer), tags: around(tags, tokenizer, ignored) };
   });
 }
 
@@ -111,24 +129,107 @@ function ends({ start, end }: Tokenizer): { start: number; end: number } {
   return { start, end };
 }
 
-export function encodeSource(text: string, tokenizer: Tokenizer): Int32Array {
-  return concatenated([tokenizer.encode(text), Int32Array.of(ends(tokenizer).end)]);
+/** A source or target with its end, or with what the tokenizer wants around it. */
+function whole(text: string, tokenizer: Tokenizer): Int32Array {
+  const ids = tokenizer.encode(text);
+  return tokenizer.frame ? around(ids, tokenizer) : concatenated([ids, Int32Array.of(ends(tokenizer).end)]);
 }
 
+export const encodeSource = whole;
+
+/** What a target begins with: the token that starts it, and what the tokenizer wants before a text. */
+export const targetStart = (tokenizer: Tokenizer): number[] => [tokenizer.start ?? 0, ...frameOf(tokenizer).before];
+
 export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): PairIds[] {
-  const { start, end } = ends(tokenizer);
+  const { start } = ends(tokenizer);
   return examples.map(({ source, target }) => {
-    const ids = tokenizer.encode(target);
-    return {
-      source: encodeSource(source, tokenizer),
-      target: concatenated([Int32Array.of(start), ids]),
-      targets: concatenated([ids, Int32Array.of(end)]),
-    };
+    const targets = whole(target, tokenizer);
+    return { source: encodeSource(source, tokenizer), target: concatenated([Int32Array.of(start), targets.subarray(0, -1)]), targets };
   });
 }
 
+/**
+ * Prompts and what should follow, with the token that ends a text; and conversations, by their template. Only answers are learned. A
+ * conversation whose template shows earlier turns differently later on gives an example for each answer.
+ */
+export function encodeAnswered(examples: readonly (Completed | Conversation)[], tokenizer: Tokenizer, chat?: ChatFormat): AnsweredIds[] {
+  return examples.flatMap((example) => {
+    if ("prompt" in example) return [completedIds(example, tokenizer)];
+    return stretchesOf(example, chat).map((stretches) => {
+      const { ids, learned } = joined(stretches, tokenizer);
+      return shifted(ids, withoutTail(ids, learned, tokenizer), example);
+    });
+  });
+}
+
+function completedIds(example: Completed, tokenizer: Tokenizer): AnsweredIds {
+  const { end } = tokenizer;
+  const { prompt, completion } = example;
+  nonEmpty(tokenizer.encode(prompt), example);
+  const stretches = [prompt, completion].map((text, i) => ({ text, answer: i === 1 }));
+  const { ids, learned } = joined(stretches, tokenizer);
+  const whole = begun(ids, tokenizer);
+  const before = new Array<number>(whole.length - ids.length).fill(0);
+  if (end === undefined) return shifted(whole, [...before, ...learned], example);
+  return shifted(concatenated([whole, Int32Array.of(end)]), [...before, ...learned, 1], example);
+}
+
+function stretchesOf(example: Conversation, chat: ChatFormat | undefined): Stretch[][] {
+  if (!chat)
+    throw new DataError(
+      "there is no chat template, and the tokenizer has no tokens that begin and end a text to make one of; give examples with a prompt and a completion",
+      place(example),
+    );
+  try {
+    return chatStretches(chat, example.messages, example.from);
+  } catch (error) {
+    if (error instanceof FormatError || !(error instanceof DataError)) throw error; // the template's fault, not this line's
+    throw new DataError(error.complaint, { ...place(example), cause: error });
+  }
+}
+
+/**
+ * Ids of stretches that follow each other: those of the text so far, if they only add to what was there; else of each stretch by itself. So
+ * an answer begins with a token of its own, as it does when the model is asked, and a tokenizer that marks the beginning of a text marks it once.
+ */
+function joined(stretches: readonly Stretch[], tokenizer: Tokenizer): { readonly ids: Int32Array; readonly learned: number[] } {
+  let [text, ids]: [string, Int32Array] = ["", new Int32Array(0)];
+  const learned: number[] = [];
+  for (const stretch of stretches) {
+    text += stretch.text;
+    const whole = tokenizer.encode(text);
+    const before = ids;
+    const adds = whole.length > before.length && before.every((id, i) => id === whole[i]);
+    ids = adds || before.length === 0 ? whole : concatenated([before, tokenizer.encode(stretch.text)]);
+    while (learned.length < ids.length) learned.push(stretch.answer ? 1 : 0);
+  }
+  return { ids, learned };
+}
+
+/** White space after the token that ends an answer belongs to the template: nobody will ever wait for it. */
+function withoutTail(ids: Int32Array, learned: readonly number[], tokenizer: Tokenizer): number[] {
+  const kept = [...learned];
+  for (let end = ids.length; end > 0; end--) {
+    if (!learned[end - 1] || learned[end]) continue;
+    let at = end - 1;
+    while (at > 0 && learned[at - 1] && isSpace(ids[at], tokenizer)) at--;
+    if (tokenizer.decode([ids[at]]) === "" && !isSpace(ids[at], tokenizer)) kept.fill(0, at + 1, end);
+  }
+  return kept;
+}
+
+const isSpace = (id: number, tokenizer: Tokenizer): boolean => tokenizer.piece(id).trim() === "" || /^\s+$/.test(tokenizer.decode([id]));
+
+/** Every token foretells the next; those that are not learned are ignored. */
+function shifted(ids: Int32Array, learned: ArrayLike<number>, origin: Origin): AnsweredIds {
+  const targets = ids.map((id, i) => (learned[i] ? id : ignored)).subarray(1);
+  if (targets.every((target) => target === ignored))
+    throw new DataError(`there is no answer to learn from; give one (in messages, by the role "assistant")`, place(origin));
+  return { ids: ids.subarray(0, -1), targets };
+}
+
 /** An example of any task as ids. */
-export type ExampleIds = LabelledIds | SeveralIds | TaggedIds | PairIds;
+export type ExampleIds = LabelledIds | SeveralIds | TaggedIds | PairIds | AnsweredIds;
 
 export interface Encoding {
   encode(examples: readonly Example[]): ExampleIds[];
@@ -136,7 +237,13 @@ export interface Encoding {
 }
 
 /** How a task's examples become ids, and how those are batched. The task, and how many labels a text has, say which examples these are. */
-export function encoding(task: ExampleTask, tokenizer: Tokenizer, labels: readonly string[], labelling: Labelling = "one"): Encoding {
+export function encoding(
+  task: ExampleTask,
+  tokenizer: Tokenizer,
+  labels: readonly string[],
+  labelling: Labelling = "one",
+  chat?: ChatFormat,
+): Encoding {
   const kinds = {
     classify: {
       encode: (examples: readonly Example[]) => encodeClassified(examples as Classified[], tokenizer, labels),
@@ -148,16 +255,31 @@ export function encoding(task: ExampleTask, tokenizer: Tokenizer, labels: readon
     },
     tag: { encode: (examples: readonly Example[]) => encodeTagged(examples as Tagged[], tokenizer, labels), layout: taggedLayout },
     translate: { encode: (examples: readonly Example[]) => encodePairs(examples as Pair[], tokenizer), layout: pairLayout },
+    lm: {
+      encode: (examples: readonly Example[]) => encodeAnswered(examples as (Completed | Conversation)[], tokenizer, chat),
+      layout: answeredLayout,
+    },
   };
   return kinds[task === "classify" && labelling === "several" ? "several" : task] as Encoding;
 }
 
-/** The same examples, none longer than the context, and how many had to be cut. */
-export function cut<E extends object>(examples: readonly E[], context: number): { examples: E[]; count: number } {
+/** The same examples, none longer than the context, and how many had to be cut. What stands after a text stays there. */
+export function cut<E extends object>(
+  examples: readonly E[],
+  context: number,
+  tokenizer: Pick<Tokenizer, "frame"> = {},
+  beginOf?: (example: E, context: number) => number,
+): { examples: E[]; count: number } {
+  const shortest = (name: string, value: Int32Array, example: E) => {
+    const begin = beginOf?.(example, context) ?? 0;
+    return beginOf || name === "target" || name === "targets"
+      ? value.subarray(begin, begin + context)
+      : cutAround(value, context, tokenizer, name === "tags" ? ignored : undefined);
+  };
   let count = 0;
   const shorter = examples.map((example) => {
     const parts = Object.entries(example).map(([name, value]) =>
-      value instanceof Int32Array && value.length > context ? ([name, value.subarray(0, context)] as const) : ([name, value] as const),
+      value instanceof Int32Array && value.length > context ? ([name, shortest(name, value, example)] as const) : ([name, value] as const),
     );
     if (parts.every(([name, value]) => value === example[name as keyof E])) return example;
     count++;

@@ -33,12 +33,20 @@ export interface PairIds {
   readonly targets: Int32Array;
 }
 
+/** A text, and for each token the one that should follow, or none (−1) where nothing is learned. */
+export interface AnsweredIds {
+  readonly ids: Int32Array;
+  readonly targets: Int32Array;
+}
+
 /** How examples of one kind are laid out. */
 export interface Layout<Example> {
   /** The lengths that are padded: one, or source and target. */
   lengths(example: Example): readonly number[];
   /** A batch with so many rows and lengths; rows beyond the examples are empty. */
   batch(examples: readonly Example[], rows: number, sizes: readonly number[]): Batch;
+  /** Where the part begins that is left of an example longer than the context; at its first token, where nothing else is said. */
+  readonly begin?: (example: Example, context: number) => number;
 }
 
 export const labelledLayout: Layout<LabelledIds> = {
@@ -104,6 +112,29 @@ export const pairLayout: Layout<PairIds> = {
     };
   },
 };
+
+export const answeredLayout: Layout<AnsweredIds> = {
+  lengths: ({ ids }) => [ids.length],
+  batch: (examples, rows, [time]) => {
+    const [ids, targets] = [examples.map((example) => example.ids), examples.map((example) => example.targets)];
+    return {
+      feeds: { ids: padded(ids, rows, time), targets: padded(targets, rows, time, ignored) },
+      targets: counted(targets),
+      tokens: read(ids),
+      places: rows * time,
+    };
+  },
+  begin: answeredBegin,
+};
+
+/**
+ * The beginning of a prompt goes first, as it does when a model is asked, until half of the context is left for it; then the end of the
+ * answer. So there is always something to learn.
+ */
+function answeredBegin({ ids, targets }: AnsweredIds, context: number): number {
+  const first = targets.findIndex((target) => target !== ignored);
+  return Math.min(ids.length - context, Math.max(0, first - (context >> 1)));
+}
 
 const texts = (examples: readonly { readonly ids: Int32Array }[], rows: number, time: number) => {
   const ids = examples.map((example) => example.ids);

@@ -14,7 +14,7 @@ const commands = {
   train: {
     arguments: { "[data...]": "files to train on; without any, a recipe" },
     summary:
-      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag) or source,target (translate)",
+      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag), source,target (translate), or prompt,completion or messages (language models that learn answers)",
   },
   info: {
     arguments: run,
@@ -40,6 +40,14 @@ const commands = {
     arguments: { ...run, "[text...]": "sources; without any, the lines of standard input" },
     summary: "the target of each source text",
   },
+  embed: {
+    arguments: { ...run, "[text...]": "texts; without any, the lines of standard input" },
+    summary: "the vector of each text: what an encoder (MiniLM, BERT) makes of it, for search and comparison",
+  },
+  fill: {
+    arguments: { ...run, "[text...]": "texts with a mask, such as [MASK]; without any, the lines of standard input" },
+    summary: "the likeliest words where a text has a mask, from a model that was trained on hidden words",
+  },
   look: {
     arguments: { ...run, "[text]": "the text to look at (not for the views positions, path and loss)" },
     summary: "look inside a model: where its attention goes for a text, as a picture",
@@ -48,6 +56,22 @@ const commands = {
     arguments: { "[run]": "a run folder; without one, a model from --preset and the flags below" },
     summary:
       "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs",
+  },
+  export: {
+    arguments: run,
+    summary: "writes a trained model for others to run: Python's transformers, transformers.js, ONNX Runtime, llama.cpp",
+  },
+  merge: {
+    arguments: { "<run>": "a run that was trained with --lora; or, with --adapter, the model that the adapter is for" },
+    summary: "puts an adapter into its base: a run with whole weights",
+  },
+  pull: {
+    arguments: { "<model>": "owner/name on the hub" },
+    summary: "downloads a model from the hub or a mirror: config, tokenizer and weights; stopped, the same command goes on",
+  },
+  import: {
+    arguments: { "<folder>": "a folder of Hugging Face" },
+    summary: "a run of somebody else's model; every command also takes the folder itself",
   },
   recipes: {
     arguments: { "[name]": "one of them, with its settings" },

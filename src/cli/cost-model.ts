@@ -5,7 +5,7 @@ import { preset } from "../models/presets.ts";
 import { usualThreads } from "../node/machine.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import { modelFor, trainingDefaults } from "../runs/defaults.ts";
-import { openRun } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import { modelWith } from "../runs/prepare.ts";
 import { taskNames } from "../text/columns.ts";
 import { modelFlags, typed, typedFlags } from "./flags.ts";
@@ -47,7 +47,7 @@ export function costModel(run: string | undefined, command: Command): CostModel 
   if (run === undefined) return modelOfFlags(typed(command, costModelFlags) as Chosen, typed(command, modelFlags));
   const [own] = typedFlags(command, [...modelFlags, ...costModelFlags]);
   if (own !== undefined) throw new ConfigError(`a run has its own model, so ${own} has no meaning beside ${run}`);
-  const { model, training } = openRun(run).config;
+  const { model, training } = openModel(run).config;
   return { config: model, training };
 }
 

@@ -40,7 +40,7 @@ export function told(error: QkvError, command?: Command): string {
     const able = facts.models.able.map((name) => `--model ${name}`).join(" or ");
     return `${flag.long} has no meaning for --model ${facts.models.given}; it is for ${able}`;
   }
-  if (flag.negate) return `${flag.long} has no meaning for this model; it is for --model rnn`;
+  if (flag.negate && code !== "config.conflict") return `${flag.long} has no meaning for this model; it is for --model rnn`;
   return code === "config.type" ? `${flag.long} has no meaning for this model` : `${flag.long}: ${complaint.in(flagWords)}`;
 }
 

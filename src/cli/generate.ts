@@ -4,6 +4,7 @@ import { cacheFolder } from "../data/cache.ts";
 import { ownData } from "../data/held-out.ts";
 import { chunks } from "../evaluation/predict.ts";
 import { type Rounding, roundingOf } from "../evaluation/rounding.ts";
+import type { Given } from "../generation/prompt.ts";
 import { type Sample, type WriteOptions, write, writeBest, writeSamples } from "../generation/writer.ts";
 import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
@@ -18,15 +19,20 @@ import { amountFlags, beamFlags, engineFlags, refuseLonePenalty, samplingFlags }
 interface Options extends WriteOptions, FileFlags {
   readonly beams?: number;
   readonly lengthPenalty?: number;
+  readonly chat?: boolean;
+  readonly system?: string;
   readonly ids?: boolean;
   readonly logProbabilities?: boolean;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly adapter?: string;
 }
 
 export const generate = addFlags(
   bareCommand("generate")
     .option("--strict", "refuse a prompt that is longer than the context")
+    .option("--chat", "the prompt is a question to a model that knows conversations, read by its chat template")
+    .option("--system <text>", "with --chat: what the model is told before the question")
     .option("--ids", "the prompt is a list of token ids, such as 5,17,3")
     .option("--log-probabilities", "with --json: every token with its log-probability"),
   fileFlags,
@@ -36,13 +42,14 @@ export const generate = addFlags(
   engineFlags,
 ).action(async (folder: string, prompt: string | undefined, given: Options, command: Command) => {
   const options = withBeams(given, command);
-  const run = open(folder, { threads: options.threads, precision: options.weights });
+  refuseMixed(options);
+  const run = open(folder, { threads: options.threads, precision: options.weights, adapter: options.adapter });
   const arguments_ = prompt === undefined ? [] : [prompt];
   if (asksForFile(arguments_, options, command)) return writeFile(run, options);
   refusePaths(arguments_, options);
   const { first, others, line } = await givenPrompts(prompt, run, process.stdin);
   if (others) return writeLines(run, first, others, options);
-  const begin = options.ids ? idList(first) : first;
+  const begin = begunWith(first, options);
   const shown = !options.json;
   const show = shown ? (text: string) => process.stdout.write(text) : undefined;
   const samples = await written(run, begin, options, show, shownBefore(first, run, options));
@@ -53,7 +60,20 @@ export const generate = addFlags(
 });
 
 /** What stands before what is written: the prompt that goes on, and nothing where it is answered. */
-const shownBefore = (prompt: string, { model }: Trained, { ids }: Options): string => (ids || readsSource(model) ? "" : prompt);
+const shownBefore = (prompt: string, { model }: Trained, { ids, chat }: Options): string =>
+  ids || chat || readsSource(model) ? "" : prompt;
+
+/** A prompt as the writer is given it. */
+function begunWith(prompt: string, { ids, chat, system }: Options): Given {
+  if (ids) return idList(prompt);
+  if (!chat) return prompt;
+  return [...(system === undefined ? [] : [{ role: "system", content: system }]), { role: "user", content: prompt }];
+}
+
+function refuseMixed({ chat, system, ids }: Options): void {
+  if (chat && ids) throw new ConfigError("--chat reads a question, and --ids token ids; leave one of them out");
+  if (system !== undefined && !chat) throw new ConfigError("--system is said before a question, so it wants --chat");
+}
 
 interface GivenPrompts {
   readonly first: string;
@@ -115,13 +135,25 @@ async function samplesFor(
   before: number,
   options: Options,
 ): Promise<readonly (readonly Sample[])[]> {
-  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const {
+    beams = 1,
+    lengthPenalty,
+    ids,
+    chat,
+    system,
+    logProbabilities,
+    weights,
+    threads,
+    adapter,
+    json,
+    ...asked
+  } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   const source = readsSource(run.model);
   const nothing = (line: string) =>
     ids ? source && line.trim() === "" : run.tokenizer.encode(line).length === 0 && (source || line !== "");
   const places = lines.flatMap((line, i) => (nothing(line) ? [] : [i]));
-  const begun = places.map((i) => (ids ? idList(lines[i]) : lines[i]));
+  const begun = places.map((i) => begunWith(lines[i], options));
   const found =
     beams > 1
       ? await writeBest(run, begun, { beams, lengthPenalty, tokens, samples, stop, strict, warn })
@@ -133,8 +165,13 @@ async function samplesFor(
 
 /** A file gets one text a row. */
 function writeFile(run: Trained, options: Options): Promise<void> {
-  const { samples = 1, ids, logProbabilities } = options;
-  const [wrong] = [...(samples > 1 ? ["--samples"] : []), ...(ids ? ["--ids"] : []), ...(logProbabilities ? ["--log-probabilities"] : [])];
+  const { samples = 1, ids, chat, logProbabilities } = options;
+  const [wrong] = [
+    ...(chat ? ["--chat"] : []),
+    ...(samples > 1 ? ["--samples"] : []),
+    ...(ids ? ["--ids"] : []),
+    ...(logProbabilities ? ["--log-probabilities"] : []),
+  ];
   if (wrong) throw new ConfigError(`${wrong} is for prompts on the command line; with --in every row gets one text`);
   const { beams, lengthPenalty, tokens, temperature, topK, topP, minP, repetitionPenalty, bias, seed, stop, strict } = options;
   const asked = { beams, lengthPenalty, tokens, temperature, topK, topP, minP, repetitionPenalty, bias, seed, stop, strict };
@@ -152,12 +189,24 @@ function withoutFiles(options: Options): Omit<Options, keyof Omit<FileFlags, "js
 /** Writes as it comes where there is one text; several come one after the other, when all are there. */
 async function written(
   run: Trained,
-  begin: string | Int32Array,
+  begin: Given,
   options: Options,
   show: ((text: string) => void) | undefined,
   before: string,
 ): Promise<readonly Sample[]> {
-  const { beams = 1, lengthPenalty, ids, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const {
+    beams = 1,
+    lengthPenalty,
+    ids,
+    chat,
+    system,
+    logProbabilities,
+    weights,
+    threads,
+    adapter,
+    json,
+    ...asked
+  } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   if (beams > 1) {
     const [found] = await writeBest(run, [begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });

@@ -1,8 +1,12 @@
+import type { z } from "zod";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
-import { givesSeveral, modelLoss } from "../models/any.ts";
-import { openRun, paths, readCalibration } from "../runs/folder.ts";
+import { givesSeveral, type ModelConfig, modelLoss } from "../models/any.ts";
+import { modelSchemas } from "../models/config.ts";
+import { loraLayout } from "../runs/adapter.ts";
+import { paths, readCalibration, shippedFile } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { normalisationOf } from "../tokens/normaliser.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -21,26 +25,32 @@ type Facts = ReturnType<typeof describe>;
 
 /** Everything about a run, without its weights' numbers. */
 function describe(folder: string) {
-  const { config, tokenizer } = openRun(folder);
+  const { config, tokenizer, outside } = openModel(folder);
   const layout = parametersOf(modelLoss(config.model));
   const count = countParameters(layout);
-  const trained = trainedLayout(layout, config.training.freeze).total;
-  const metadata = readSafetensorsHeader(paths(folder).model)?.metadata;
+  const { lora, freeze } = config.training;
+  const adapter = lora ? loraLayout(config.model, lora).total : 0;
+  const trained = lora ? adapter : trainedLayout(layout, freeze).total;
+  const metadata = outside ? undefined : readSafetensorsHeader(shippedFile(folder))?.metadata;
   const validLoss = metadata?.get("validLoss");
-  const calibration = readCalibration(folder);
+  const calibration = outside ? undefined : readCalibration(folder);
+  const { hub } = config;
   return {
     run: folder,
     task: config.task,
     model: config.model,
     ...(config.labels && { labels: config.labels }),
-    parameters: count.count,
-    ...(trained < count.count && { trained, frozen: count.count - trained }),
+    parameters: count.count + adapter,
+    ...(trained < count.count && { trained, frozen: count.count + adapter - trained }),
     parts: parts(count),
     tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer), ...(tokenizer.slow && { slow: tokenizer.slow }) },
     data: config.data,
+    ...(hub && {
+      hub: { family: hub.family, architectures: hub.config.architectures, dtype: hub.dtype, chat: hub.chatTemplate !== undefined },
+    }),
     ...(config.from && { from: { ...config.from, newLabels: (config.labels ?? []).slice(config.from.labels ?? 0) } }),
     training: config.training,
-    step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
+    step: (outside ? undefined : new Checkpoints(paths(folder).checkpoints).list().at(-1)) ?? 0,
     ...(calibration && { calibration }),
     best: metadata ? { step: Number(metadata.get("step")), validLoss: validLoss === undefined ? null : Number(validLoss) } : null,
   };
@@ -67,16 +77,46 @@ const parts = (count: PartCount): Record<string, number> =>
 const longestText = (longest: number | undefined): string =>
   longest === undefined ? "" : `; the longest of the examples to train on has ${longest.toLocaleString("en")}`;
 
+const alwaysTold = [
+  "model",
+  "layers",
+  "heads",
+  "width",
+  "hidden",
+  "context",
+  "vocab",
+  "dropout",
+  "positions",
+  "norm",
+  "activation",
+  "cell",
+];
+
+/** The settings that tell a model from others: its sizes, and what is not as usual. */
+function tellingOf(model: ModelConfig): object {
+  if (model.model === "own") return model;
+  const { shape }: { readonly shape: Readonly<Record<string, z.ZodType>> } = modelSchemas[model.model];
+  const usual = (name: string): unknown => shape[name]?.safeParse(undefined).data;
+  return Object.fromEntries(Object.entries(model).filter(([name, value]) => alwaysTold.includes(name) || value !== usual(name)));
+}
+
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
-  const { parts: places, tokenizer, data, from, training, step, calibration, best } = rest;
-  const settings = (values: object) =>
+  const { parts: places, tokenizer, data, hub, from, training, step, calibration, best } = rest;
+  const settings = (values: object): string =>
     Object.entries(values)
-      .map(([name, value]) => `${name} ${value}`)
+      .map(([name, value]) =>
+        name === "lora"
+          ? `lora (${Object.entries(value)
+              .map(([key, own]) => `${key} ${own}`)
+              .join(", ")})`
+          : `${name} ${value}`,
+      )
       .join(", ");
   const source = sourceName(data.source);
   const several = givesSeveral(model);
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
-  const unit = task === "lm" ? "bytes" : "examples";
+  const unit = data.longest === undefined ? "bytes" : "examples";
+  const imported = data.source.kind === "hub";
   const lines: [string, string][] = [
     ["run", run],
     [
@@ -85,21 +125,43 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
         ? `${task}, ${several ? "any number of " : ""}${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}`
         : task,
     ],
-    ["model", settings(model).replace(/^model /, "")],
+    ["model", settings(tellingOf(model)).replace(/^model /, "")],
     ["parameters", `${parameters.toLocaleString("en")}${frozenWords(trained, frozen)}`],
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     [
       "tokenizer",
       `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}${tokenizer.slow ? `; slow, because ${tokenizer.slow}` : ""}`,
     ],
-    ["data", `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`],
+    ...(hub
+      ? [
+          [
+            "came as",
+            [hub.family, hub.architectures, hub.dtype, hub.chat ? "with a chat template" : undefined]
+              .flat()
+              .filter((one) => one !== undefined)
+              .join(", "),
+          ] as [string, string],
+        ]
+      : []),
+    ...(imported
+      ? []
+      : [
+          [
+            "data",
+            `${source}: ${data.train.toLocaleString("en")} ${unit} to train on, ${data.valid.toLocaleString("en")} to validate with`,
+          ] as [string, string],
+        ]),
     ...(from ? [["from", fromWords(from)] as [string, string]] : []),
     ["context", `${model.context.toLocaleString("en")} tokens${longestText(data.longest)}`],
-    ["training", settings(training)],
-    [
-      "so far",
-      `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,
-    ],
+    ...(imported
+      ? []
+      : ([
+          ["training", settings(training)],
+          [
+            "so far",
+            `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,
+          ],
+        ] as [string, string][])),
     ...(calibration
       ? [
           [
@@ -108,12 +170,16 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
           ] as [string, string],
         ]
       : []),
-    [
-      "best",
-      best === null
-        ? "nothing saved yet"
-        : `step ${best.step.toLocaleString("en")}${best.validLoss === null ? ", the last that was saved" : `, validation loss ${best.validLoss.toFixed(4)}`}`,
-    ],
+    ...(imported
+      ? []
+      : ([
+          [
+            "best",
+            best === null
+              ? "nothing saved yet"
+              : `step ${best.step.toLocaleString("en")}${best.validLoss === null ? ", the last that was saved" : `, validation loss ${best.validLoss.toFixed(4)}`}`,
+          ],
+        ] as [string, string][])),
   ];
   return lines.map(([name, text]) => `${name.padEnd(12)}${text}`).join("\n");
 }

@@ -129,7 +129,7 @@ function bar(share: number): string {
 function introduction({ folder, config, parameters, trained, padding, step, perEpoch }: Extract<RunEvent, { kind: "ready" }>): string {
   const { model, task, tokenizer, data, training, from } = config;
   const frozen = trained === parameters ? "" : ` (${grouped(trained)} trained, ${grouped(parameters - trained)} frozen)`;
-  const amounts = task === "lm" ? `${grouped(data.train)} bytes of text` : `${grouped(data.train)} examples`;
+  const amounts = data.longest === undefined ? `${grouped(data.train)} bytes of text` : `${grouped(data.train)} examples`;
   const held = data.valid === 0 ? "" : `, ${grouped(data.valid)} held out`;
   const lines = [
     `${model.model} with ${grouped(parameters)} parameters${frozen}, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,

@@ -2,6 +2,7 @@ import { Turns } from "../base/turns.ts";
 import { countUnknown, type ExampleIds, encoding } from "../batches/encode.ts";
 import type { Layout } from "../batches/examples.ts";
 import { answerOf } from "../text/examples.ts";
+import type { ChatFormat } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { unknownSentence } from "../trained/reading.ts";
 import { labellingOf, type Raw, type RawExamples, type RawText } from "./raw.ts";
@@ -27,7 +28,7 @@ export type Encoded = EncodedText | EncodedExamples;
 
 /** Label names in a fixed order: numbers by size, words by code point. */
 export function labelsOf(raw: RawExamples): string[] | undefined {
-  if (raw.task === "translate") return undefined;
+  if (raw.task === "translate" || raw.task === "lm") return undefined;
   const names = new Set([...raw.train, ...raw.valid].flatMap(answerOf));
   const numeric = [...names].every((name) => /^-?\d{1,15}$/.test(name));
   return [...names].sort(numeric ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : 1));
@@ -37,6 +38,8 @@ export interface EncodeOptions {
   readonly tokenizer: Tokenizer;
   readonly tokenizerHash: string;
   readonly labels?: readonly string[];
+  /** How conversations are read. */
+  readonly chat?: ChatFormat;
   /** The folder for tokenised text. */
   readonly cache: string;
   readonly signal?: AbortSignal;
@@ -53,8 +56,8 @@ async function encodeText({ train, valid, sha256 }: RawText, options: EncodeOpti
   return { kind: "text", train: await ids(train, "train"), ...(valid.length > 0 ? { valid: await ids(valid, "valid") } : {}) };
 }
 
-async function encodeExamples(raw: RawExamples, { tokenizer, labels = [], signal }: EncodeOptions): Promise<EncodedExamples> {
-  const { encode, layout } = encoding(raw.task, tokenizer, labels, labellingOf(raw.train));
+async function encodeExamples(raw: RawExamples, { tokenizer, labels = [], chat, signal }: EncodeOptions): Promise<EncodedExamples> {
+  const { encode, layout } = encoding(raw.task, tokenizer, labels, labellingOf(raw.train), chat);
   const turns = new Turns(signal);
   return { kind: "examples", layout, train: await turns.mapped(raw.train, encode), valid: await turns.mapped(raw.valid, encode) };
 }

@@ -3,7 +3,8 @@ import { DataError } from "../base/errors.ts";
 import { Turns } from "../base/turns.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import type { EvaluationData } from "../evaluation/evaluate.ts";
-import { givesSeveral, type ModelConfig } from "../models/any.ts";
+import { dataTask, givesSeveral, type ModelConfig } from "../models/any.ts";
+import type { ModelTask } from "../text/columns.ts";
 import { type Columns, type Example, inputOf, type Labelling, type Task } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -18,7 +19,7 @@ import { type TokenisedText, tokenise } from "./tokenised.ts";
 /** A run, as far as its data goes. */
 export interface DataOwner {
   readonly config: {
-    readonly task: Task;
+    readonly task: ModelTask;
     readonly model: ModelConfig;
     readonly data: { readonly source: DataSource; readonly sha256: string };
     readonly tokenizer: { readonly sha256: string };
@@ -42,10 +43,11 @@ export async function givenData(
   cache: string,
   warn: Warn = () => {},
 ): Promise<HeldOut> {
-  const { task, data, model } = owner.config;
-  if (task === "lm") {
+  const { data, model } = owner.config;
+  const task = dataTask(owner.config.task);
+  if (task === "lm" && files.some((file) => formatOf(file) === "txt")) {
     const wrong = files.find((file) => formatOf(file) !== "txt");
-    if (wrong) throw new DataError(`${wrong}: the run is a language model, which is evaluated on .txt files`);
+    if (wrong) throw new DataError(`${wrong} has examples, and others are text; evaluate on one kind at a time`);
     const documents = await openTexts(files, 0);
     const sha256 = await drained(inspectTexts(documents));
     for (const sentence of trainedTexts(owner, files, sha256)) warn(sentence);
@@ -74,7 +76,7 @@ function trainedTexts({ config: { data } }: DataOwner, files: readonly string[],
 /** The same of examples, by their inputs. Where the data of the run is not there any more, nobody can tell. */
 async function trainedExamples({ config: { task, data } }: DataOwner, examples: readonly Example[]): Promise<string[]> {
   if (data.source.kind !== "files") return [];
-  const raw = await loadRaw(data.source, { task }).catch((error) => {
+  const raw = await loadRaw(data.source, { task: dataTask(task) }).catch((error) => {
     if (error instanceof DataError) return undefined;
     throw error;
   });
@@ -86,9 +88,10 @@ async function trainedExamples({ config: { task, data } }: DataOwner, examples: 
 
 /** Rows in memory, all of them to evaluate on. */
 export async function givenRows(owner: DataOwner, data: GivenRows, cache: string, warn: Warn, signal?: AbortSignal): Promise<HeldOut> {
-  const { task, model } = owner.config;
+  const { model } = owner.config;
+  const task = dataTask(owner.config.task);
   const given = await readRows(data, task, "data", new Turns(signal), labellingFor(task, model));
-  if (given.task !== "lm") {
+  if (given.kind === "examples") {
     for (const sentence of await trainedExamples(owner, given.examples)) warn(sentence);
     return { data: { kind: "examples", examples: given.examples }, close: nothingToClose };
   }
@@ -103,7 +106,8 @@ export async function ownData(
   warn: Warn,
   { rows, signal }: { readonly rows?: Rows; readonly signal?: AbortSignal } = {},
 ): Promise<HeldOut> {
-  const { task, data } = owner.config;
+  const { data } = owner.config;
+  const task = dataTask(owner.config.task);
   if (data.source.kind === "memory" && rows === undefined)
     throw new DataError(
       "the run was trained on rows that a program held in memory, which it does not keep; name a file to evaluate on, or in a program give rows: evaluate(rows), or evaluate([], { own }) with those that it was trained on",

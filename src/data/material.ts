@@ -11,6 +11,8 @@ import type { Encoded, EncodedExamples, EncodedText } from "./encoded.ts";
 
 /** What training is fed: batches by number, and the batches to validate with. */
 export interface Material {
+  /** Windows of text, all of the same length, or examples that are filled up. */
+  readonly kind: Encoded["kind"];
   readonly batches: Batches;
   readonly validation?: () => Iterable<Batch>;
   /** The share of the training batches that is padding. */
@@ -28,7 +30,7 @@ interface Reader {
 }
 
 export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenizer): Material {
-  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader);
+  return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader, tokenizer);
 }
 
 function textMaterial({ train, valid }: EncodedText, { model, training }: Reader, tokenizer: Tokenizer): Material {
@@ -37,6 +39,7 @@ function textMaterial({ train, valid }: EncodedText, { model, training }: Reader
   const windows = Math.ceil(mostValidationTokens / context);
   const before = beforeText(tokenizer);
   return {
+    kind: "text",
     batches: trainingWindows(train.ids, { batch, context }, chance(seed)),
     ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(model), context, before, windows }) }),
     padding: 0,
@@ -48,13 +51,15 @@ function textMaterial({ train, valid }: EncodedText, { model, training }: Reader
   };
 }
 
-function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader): Material {
+function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
   const { batch, seed } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
-  const [shorter, held] = [cut(train, context), cut(validationPart({ layout, valid }), context)];
+  const { begin } = layout;
+  const [shorter, held] = [cut(train, context, tokenizer, begin), cut(validationPart({ layout, valid }), context, tokenizer, begin)];
   const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
   return {
+    kind: "examples",
     batches,
     ...(held.examples.length > 0 && { validation: () => scoringBatches(held.examples, layout, { batch, shapes }) }),
     padding: batches.padding,

@@ -6,7 +6,7 @@ import { forEachItem, Turns } from "../base/turns.ts";
 import { formatOf, readExamples } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
 import { contradictions, smallClasses } from "../text/classes.ts";
-import { answerOf, type Example, type ExampleTask, inputOf, type Labelling, type Task } from "../text/examples.ts";
+import { answerOf, type Example, type ExampleTask, inputOf, type Labelling, type Task, textsIn } from "../text/examples.ts";
 import { type Given, type GivenRows, RowReader } from "../text/given.ts";
 import { distinct, type SplitRule, splittingExamples } from "../text/split.ts";
 import type { DataSource, FileSource, MemorySource, Rows } from "./source.ts";
@@ -57,7 +57,9 @@ export const amount = (raw: Raw, part: "train" | "valid"): number => (raw.kind =
 export type Learn = (found: Found, texts: AsyncIterable<string>) => Promise<void>;
 
 /** What is known of data when its text comes. */
-export type Found = { readonly task: "lm" } | { readonly task: ExampleTask; readonly train: readonly Example[] };
+export type Found =
+  | { readonly task: "lm"; readonly train?: undefined }
+  | { readonly task: ExampleTask; readonly train: readonly Example[] };
 
 export interface LoadOptions {
   /** The task that the data must be for. */
@@ -84,11 +86,16 @@ function loaded(source: DataSource, options: LoadOptions & { readonly learn: Lea
       return loadRows(source, options);
     case "files":
       return loadFiles(source, options.task, options.learn);
+    case "hub":
+      throw new DataError(
+        sentence`the model came from ${source.from}, and what it was trained on is not known here; name a file, or go on from it with data of your own: ${setting("from")}`,
+        { code: "run.rows" },
+      );
   }
 }
 
 async function* textsOf(examples: readonly Example[]): AsyncGenerator<string> {
-  for (const example of examples) yield* "source" in example ? [example.source, example.target] : [example.text];
+  for (const example of examples) yield* textsIn(example);
 }
 
 async function loadFiles(source: FileSource, task: Task | undefined, learn: Learn): Promise<Raw> {
@@ -108,11 +115,6 @@ async function loadFiles(source: FileSource, task: Task | undefined, learn: Lear
       );
     return loadTexts(source, learn);
   }
-  if (task === "lm")
-    throw new DataError(
-      sentence`a language model (${setting("task", "lm")}) is trained on .txt files; this one has examples, for classify, tag or translate`,
-      { code: "data.task", file: source.files[0] },
-    );
   return loadExamples(source, task);
 }
 
@@ -124,14 +126,16 @@ async function loadRows(
   const turns = new Turns(signal);
   const given = await readRows(rows.data, task, "data", turns);
   if (withValid && rows.valid === undefined) throw rowsMissing(withValid);
-  const labelling = given.task === "lm" ? undefined : labellingOf(given.examples);
+  const labelling = given.kind === "texts" ? undefined : labellingOf(given.examples);
   const other = withValid && rows.valid !== undefined ? await readRows(rows.valid, given.task, "valid", turns, labelling) : undefined;
-  if (given.task !== "lm")
+  if (other && other.kind !== given.kind)
+    throw new DataError(`the rows are ${given.kind}, and those to validate with ${other.kind}; give rows of one kind`, { at: "valid" });
+  if (given.kind === "examples")
     return turns.through(
-      dividing(given.task, given.examples, { validFraction, split }, other?.task === given.task ? other.examples : undefined),
+      dividing(given.task, given.examples, { validFraction, split }, other?.kind === "examples" ? other.examples : undefined),
     );
   const { train, valid, sha256 } = divideTexts(given.texts, validFraction);
-  const held = other?.task === "lm" ? divideTexts(other.texts, 0) : undefined;
+  const held = other?.kind === "texts" ? divideTexts(other.texts, 0) : undefined;
   await learn({ task: "lm" }, allPieces(train));
   if (!held) return { kind: "text", train, valid, sha256, warnings: [] };
   return { kind: "text", train, valid: held.train, sha256: joinedHash(sha256, held.sha256), warnings: [] };

@@ -14,6 +14,9 @@ const columnsSchema = z.strictObject({
   source: z.string().optional(),
   target: z.string().optional(),
   tags: z.string().optional(),
+  prompt: z.string().optional(),
+  completion: z.string().optional(),
+  messages: z.string().optional(),
 });
 
 export const sourceSchema = z.discriminatedUnion("kind", [
@@ -34,6 +37,8 @@ export const sourceSchema = z.discriminatedUnion("kind", [
     split: z.enum(splitRules).optional(),
   }),
   z.strictObject({ kind: z.literal("recipe"), name: z.string(), full: z.boolean() }),
+  /** A model from outside: what it was trained on is not known here. */
+  z.strictObject({ kind: z.literal("hub"), from: z.string() }),
 ]);
 
 export type DataSource = z.output<typeof sourceSchema>;
@@ -61,6 +66,8 @@ export function sourceName(source: DataSource): string {
       return "rows in memory";
     case "recipe":
       return `the recipe ${source.name}`;
+    case "hub":
+      return `what ${source.from} was trained on`;
   }
 }
 

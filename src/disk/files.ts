@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -75,11 +76,11 @@ export function removeTemporaries(folder: string): void {
 }
 
 /** A new file, down to the disk. `between` is called before each part. */
-export const writeSynced = (file: string, parts: readonly Uint8Array[], between?: () => void): void =>
+export const writeSynced = (file: string, parts: Iterable<Uint8Array>, between?: () => void): void =>
   atOnce(writingSynced(file, parts, between));
 
 /** The same as work that can be left between two pieces, each of which is on the disk by then. */
-export function* writingSynced(file: string, parts: readonly Uint8Array[], between: () => void = () => {}): Generator<void, void> {
+export function* writingSynced(file: string, parts: Iterable<Uint8Array>, between: () => void = () => {}): Generator<void, void> {
   const handle = openSync(file, "w");
   let written = 0;
   try {
@@ -121,6 +122,21 @@ export function* readPieces(file: string, visit: (piece: Uint8Array, at: number)
   } finally {
     closeSync(handle);
   }
+}
+
+const hashes = new Map<string, string>();
+
+/** The SHA-256 of files, one after the other. It is computed once for as long as they stay the same. */
+export function filesHash(files: readonly string[]): string {
+  const stamps = files.map((file) => ({ file: resolve(file), ...statSync(file) }));
+  const key = stamps.map(({ file, ino, size, mtimeMs }) => `${file} ${ino} ${size} ${mtimeMs}`).join("\n");
+  const known = hashes.get(key);
+  if (known !== undefined) return known;
+  const hash = createHash("sha256");
+  for (const file of files) atOnce(readPieces(file, (piece) => hash.update(piece)));
+  const found = hash.digest("hex");
+  hashes.set(key, found);
+  return found;
 }
 
 /** Makes the names in a folder durable. Windows cannot open a folder, and some network disks refuse to sync one. */
@@ -181,4 +197,14 @@ export function diskError(error: unknown, path: string, doing: string): QkvError
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("syscall" in error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
+}
+
+export function isAlive(pid: number): boolean {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
+  }
 }

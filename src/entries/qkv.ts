@@ -9,6 +9,7 @@ export {
   FeedError,
   FormatError,
   GraphError,
+  NetworkError,
   NonFiniteError,
   QkvError,
   RunError,
@@ -18,6 +19,7 @@ export type { Ids } from "../batches/ids.ts";
 export type { DataSource } from "../data/source.ts";
 export { readExamples } from "../disk/text-files.ts";
 export { type BatchMeasures, evaluateBatches } from "../evaluation/batches.ts";
+export { type Embedding, type EmbedOptions, embedTexts } from "../evaluation/embed.ts";
 export {
   type EvaluateOptions,
   type EvaluationData,
@@ -27,6 +29,7 @@ export {
   type TextMeasures,
   type TranslationMeasures,
 } from "../evaluation/evaluate.ts";
+export { type Candidate, type Filling, type FillOptions, fillTexts } from "../evaluation/fill.ts";
 export type { LabelMeasures, SeveralMeasures } from "../evaluation/label-measures.ts";
 export { type Classification, classifyTexts, type PredictOptions, type Tagging, type Texts, tagTexts } from "../evaluation/predict.ts";
 export { type Rounding, roundingOf } from "../evaluation/rounding.ts";

@@ -1,8 +1,16 @@
 import { ConfigError } from "../base/errors.ts";
 import { Turns } from "../base/turns.ts";
 import type { Batch } from "../batches/batch.ts";
-import { countUnknown, cut, encodePairs, encoding } from "../batches/encode.ts";
-import { type LabelledIds, pairLayout, type SeveralIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
+import { countUnknown, cut, encodeAnswered, encodePairs, encoding } from "../batches/encode.ts";
+import {
+  type AnsweredIds,
+  answeredLayout,
+  type LabelledIds,
+  pairLayout,
+  type SeveralIds,
+  scoringBatches,
+  type TaggedIds,
+} from "../batches/examples.ts";
 import type { Ids } from "../batches/ids.ts";
 import { scoringWindows } from "../batches/windows.ts";
 import { type TranslateOptions, translateIds } from "../generation/translator.ts";
@@ -11,7 +19,8 @@ import { chrf } from "../metrics/chrf.ts";
 import { errorRate, exactMatch } from "../metrics/edits.ts";
 import { words } from "../metrics/ngrams.ts";
 import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
-import type { Example, Pair } from "../text/examples.ts";
+import { takesAnyLength } from "../models/any.ts";
+import { type Completed, type Conversation, type Example, isAnswer, type Pair } from "../text/examples.ts";
 import { warnUnrounded } from "../trained/baked.ts";
 import { beforeText, cutSentence, teller, unknownSentence, type Warn, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -68,6 +77,7 @@ export async function evaluate(trained: TrainedModel, data: EvaluationData, opti
   if (data.kind === "text") return evaluateText(trained, data, options);
   const measured = (examples: readonly Example[]) =>
     trained.task === "translate" ? evaluateTranslation(trained, examples as Pair[], options) : evaluateLabels(trained, examples, options);
+  if (trained.task === "lm") return evaluateAnswers(trained, data.examples as (Completed | Conversation)[], options);
   const measures = await measured(data.examples);
   const longer: Record<string, number> = {};
   for (const [name, examples] of Object.entries(data.longer ?? {})) {
@@ -78,11 +88,12 @@ export async function evaluate(trained: TrainedModel, data: EvaluationData, opti
   return { ...measures, ...longer };
 }
 
-/** Texts are for language models, and examples for the others. */
-export function requireFitting({ task, name }: TrainedModel, { kind }: EvaluationData): void {
-  if ((kind === "text") === (task === "lm")) return;
-  const wanted = task === "lm" ? "texts" : "examples";
-  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${kind === "text" ? "texts" : "examples"}`, {
+/** Texts are for language models, and examples for the others; prompts with completions, and conversations, are for language models too. */
+export function requireFitting({ task, name }: TrainedModel, data: EvaluationData): void {
+  const answered = data.kind === "examples" && data.examples.every((example) => "prompt" in example || "messages" in example);
+  if ((data.kind === "text" || answered) === (task === "lm")) return;
+  const wanted = task === "lm" ? "texts, or on prompts with completions" : "examples";
+  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${data.kind === "text" ? "texts" : "others"}`, {
     code: "config.task",
   });
 }
@@ -96,6 +107,41 @@ async function evaluateText(trained: TrainedModel, data: TextData, options: Eval
   if (!Number.isFinite(loss)) throw uselessWeights();
   const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, data.bytes) };
   return { loss, ...shares, tokens, examples: data.texts.reduce((total, { length }) => total + Math.ceil(length / context), 0) };
+}
+
+/** How well the answers are foretold; prompts are only read. */
+async function evaluateAnswers(
+  trained: TrainedModel,
+  examples: readonly (Completed | Conversation)[],
+  options: EvaluateOptions,
+): Promise<TextMeasures> {
+  const { tokenizer } = trained;
+  const whole = await new Turns(options.signal).mapped(examples, (some) => encodeAnswered(some, tokenizer, trained.chat));
+  const warn = teller(options, trained);
+  warnUnknown(countUnknown(whole, tokenizer), warn);
+  const encoded = shortened(whole, trained, warn, answeredLayout.begin);
+  const bytes = examples.reduce((total, example) => total + answerBytes(example), 0);
+  const { loss, targets: tokens } = await trainedLoss(trained, answerBatches(trained, encoded), options);
+  if (!Number.isFinite(loss)) throw uselessWeights();
+  const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, bytes) };
+  return { loss, ...shares, tokens, examples: examples.length };
+}
+
+const answerBytes = (example: Completed | Conversation): number => {
+  const said =
+    "prompt" in example
+      ? [example.completion]
+      : example.messages
+          .slice(example.from)
+          .filter(isAnswer)
+          .map(({ content }) => content);
+  return new TextEncoder().encode(said.join("")).length;
+};
+
+function* answerBatches({ model }: TrainedModel, examples: readonly AnsweredIds[]): Generator<Batch> {
+  const longest = examples.reduce((most, { ids }) => Math.max(most, ids.length), 1);
+  const batch = scoringRows({ ...model, context: longest });
+  yield* scoringBatches(examples, answeredLayout, { batch, shapes: takesAnyLength(model) ? "any" : "few" });
 }
 
 function* windowsOf({ model, tokenizer }: TrainedModel, { texts }: TextData, windows?: number): Generator<Batch> {
@@ -114,7 +160,7 @@ async function evaluateLabels(
   const whole = await new Turns(options.signal).mapped(examples, encode);
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
+  const encoded = shortened(whole, trained, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
   return labelMeasures(trained, await judgedRows(trained, encoded, layout, options.signal));
 }
 
@@ -123,11 +169,11 @@ async function evaluateTranslation(
   examples: readonly Pair[],
   options: EvaluateOptions,
 ): Promise<TranslationMeasures> {
-  const { tokenizer, model } = trained;
+  const { tokenizer } = trained;
   const whole = await new Turns(options.signal).mapped(examples, (some) => encodePairs(some, tokenizer));
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
-  const encoded = shortened(whole, model.context, warn);
+  const encoded = shortened(whole, trained, warn);
   const questions = questionsOf(examples);
   const sources = questions.map(({ place }) => encoded[place].source);
   const targets = (await translateIds(trained, sources, options)).map(({ tokens }) => tokens);
@@ -157,8 +203,13 @@ function warnUnknown(count: number, warn: Warn): void {
   for (const sentence of unknownSentence(count)) warn(sentence);
 }
 
-function shortened<E extends object>(examples: readonly E[], context: number, warn: Warn): readonly E[] {
-  const { examples: shorter, count } = cut(examples, context);
+function shortened<E extends object>(
+  examples: readonly E[],
+  { model: { context }, tokenizer }: TrainedModel,
+  warn: Warn,
+  begin?: (example: E, context: number) => number,
+): readonly E[] {
+  const { examples: shorter, count } = cut(examples, context, tokenizer, begin);
   for (const sentence of cutSentence(count, examples.length, "examples", context)) warn(sentence);
   return shorter;
 }
@@ -172,8 +223,16 @@ export function* fewBatches(trained: TrainedModel, data: EvaluationData): Genera
     yield* windowsOf(trained, data, Math.ceil(mostTokens / model.context));
     return;
   }
-  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context).examples;
-  const usualLength = pairs.reduce((sum, { targets }) => sum + targets.length, 0) / pairs.length;
-  const few = pairs.slice(0, Math.max(1, Math.ceil(mostTokens / usualLength)));
-  yield* scoringBatches(few, pairLayout, { batch: 32, shapes: "any" });
+  if (trained.task === "lm") {
+    const answers = encodeAnswered(data.examples as (Completed | Conversation)[], tokenizer, trained.chat);
+    yield* answerBatches(trained, few(cut(answers, model.context, tokenizer, answeredLayout.begin).examples));
+    return;
+  }
+  const pairs = cut(encodePairs(data.examples as Pair[], tokenizer), model.context, tokenizer).examples;
+  yield* scoringBatches(few(pairs), pairLayout, { batch: 32, shapes: "any" });
+}
+
+function few<E extends { readonly targets: Int32Array }>(examples: readonly E[]): readonly E[] {
+  const usualLength = examples.reduce((sum, { targets }) => sum + targets.length, 0) / examples.length;
+  return examples.slice(0, Math.max(1, Math.ceil(mostTokens / usualLength)));
 }

@@ -1,12 +1,19 @@
 import { NonFiniteError } from "../base/errors.ts";
 import { type LabelledIds, type Layout, type SeveralIds, scoringBatches, type TaggedIds } from "../batches/examples.ts";
 import { highest } from "../generation/sampling.ts";
-import { modelLoss, takesAnyLength } from "../models/any.ts";
+import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
-const rowsAtOnce = 32;
+/** Which scores are wanted, where they are not those that the model was trained for. */
+export interface Scoring {
+  /** What it is kept under. */
+  readonly key: string;
+  /** The model with another head, of whose parameters the trained one has at least all. */
+  readonly model: ModelConfig;
+  readonly rowsAtOnce: number;
+}
 
 /**
  * What an encoder thinks of every label, for many examples at once: those of like length go through it together. The scores of every
@@ -17,12 +24,13 @@ export async function* labelScores<E extends LabelledIds | SeveralIds | TaggedId
   examples: readonly E[],
   layout: Layout<E>,
   signal?: AbortSignal,
+  { key, model, rowsAtOnce }: Scoring = { key: "scores", model: trained.model, rowsAtOnce: 32 },
 ): AsyncGenerator<{ readonly place: number; readonly scores: Float32Array }> {
   // Baked in, weights are packed for products once: a text by itself takes a fifth of what it takes with weights that are fed.
-  const scoring = await trained.hold("scores", () =>
-    compile(modelLoss(trained.model, { training: false }), {
+  const scoring = await trained.hold(key, () =>
+    compile(modelLoss(model, { training: false }), {
       outputs: ["scores"],
-      symbols: takesAnyLength(trained.model) ? "open" : "bound",
+      symbols: takesAnyLength(model) ? "open" : "bound",
       ...baked(trained.weights, trained.device),
     }),
   );

@@ -13,12 +13,13 @@ import {
 } from "../batches/examples.ts";
 import { separateShares, shares } from "../metrics/calibration.ts";
 import { givesSeveral } from "../models/any.ts";
+import { around, frameOf } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { warnUnrounded } from "../trained/baked.ts";
 import { cutSentence, teller, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { given } from "./label-measures.ts";
-import { labelScores, likeliest } from "./labels.ts";
+import { labelScores, likeliest, type Scoring } from "./labels.ts";
 
 // Labels and tags for texts that have none. Any number of texts goes through, a chunk at a time, and comes out in order.
 
@@ -58,8 +59,11 @@ export const tagTexts = (trained: TrainedModel, texts: Texts, options: PredictOp
   predict(trained, texts, options, tagging(trained.tokenizer));
 
 /** How one task's texts become ids, and its scores an answer. */
-interface Reading<E, Answer> {
-  readonly task: "classify" | "tag";
+export interface Reading<E, Answer> {
+  /** Left out where any encoder will do. */
+  readonly task?: "classify" | "tag";
+  /** Which scores, where they are not the model's own. */
+  readonly scoring?: Scoring;
   readonly layout: Layout<E>;
   encode(text: string): E;
   answer(text: string, example: E, scores: Float32Array, labels: readonly string[]): Answer;
@@ -71,7 +75,7 @@ const named = (labels: readonly string[], probabilities: readonly number[]): Rec
 const classifying = ({ tokenizer, temperature }: TrainedModel): Reading<LabelledIds, Classification> => ({
   task: "classify",
   layout: labelledLayout,
-  encode: (text) => ({ ids: tokenizer.encode(text), label: ignored }),
+  encode: (text) => ({ ids: around(tokenizer.encode(text), tokenizer), label: ignored }),
   answer(text, _, scores, labels) {
     return { text, label: labels[likeliest(scores)], probabilities: named(labels, shares(scores, temperature)) };
   },
@@ -81,7 +85,7 @@ const classifying = ({ tokenizer, temperature }: TrainedModel): Reading<Labelled
 const choosing = ({ tokenizer, temperature, labels: { length } }: TrainedModel): Reading<SeveralIds, Classification> => ({
   task: "classify",
   layout: severalLayout,
-  encode: (text) => ({ ids: tokenizer.encode(text), there: new Uint8Array(length) }),
+  encode: (text) => ({ ids: around(tokenizer.encode(text), tokenizer), there: new Uint8Array(length) }),
   answer(text, _, scores, labels) {
     const order = [...labels.keys()].sort((a, b) => scores[b] - scores[a] || a - b);
     const chosen = order.filter((i) => given(scores[i])).map((i) => labels[i]);
@@ -101,14 +105,15 @@ const tagging = (tokenizer: Tokenizer): Reading<TaggedIds & { readonly units: re
   encode(text) {
     const pieces = tagUnits(text, tokenizer);
     const names = unitNames(text, pieces, tokenizer);
-    const ids = Int32Array.from(pieces.flatMap((piece) => [...piece]));
+    const ids = around(Int32Array.from(pieces.flatMap((piece) => [...piece])), tokenizer);
     return { ids, tags: new Int32Array(ids.length).fill(ignored), units: pieces.map(({ length }, i) => ({ name: names[i], length })) };
   },
   answer(text, { ids, units }, scores, labels) {
     const [tokens, tags]: [string[], string[]] = [[], []];
-    let at = 0; // the token that carries a unit's tag is its first
+    const { before, after } = frameOf(tokenizer);
+    let at = before.length; // the token that carries a unit's tag is its first
     for (const { name, length } of units) {
-      if (at >= ids.length) break; // cut off
+      if (at >= ids.length - after.length) break; // cut off
       if (length > 0) {
         tokens.push(name);
         tags.push(labels[likeliest(scores.subarray(at * labels.length, (at + 1) * labels.length))]);
@@ -127,13 +132,13 @@ function unitNames(text: string, units: readonly Int32Array[], tokenizer: Tokeni
 
 const atOnce = 1024;
 
-async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
+export async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
   trained: TrainedModel,
   texts: Texts,
   options: PredictOptions,
-  { task, layout, encode, answer }: Reading<E, Answer>,
+  { task, layout, scoring, encode, answer }: Reading<E, Answer>,
 ): AsyncGenerator<Answer> {
-  trained.require(task);
+  if (task) trained.require(task);
   const { unit = "text", signal } = options;
   const { context } = trained.model;
   const [warn, turns] = [teller(options, trained), new Turns(signal)];
@@ -141,12 +146,16 @@ async function* predict<E extends LabelledIds | SeveralIds | TaggedIds, Answer>(
   warnUnrounded(trained, warn);
   let [all, shortened, unknown] = [0, 0, 0];
   for await (const chunk of chunks(texts, atOnce)) {
-    const { encoded: whole, failure } = untilEmpty(await turns.mapped(chunk, (some) => some.map(encode)), (i) => `${unit} ${all + i + 1}`);
+    const { encoded: whole, failure } = untilEmpty(
+      await turns.mapped(chunk, (some) => some.map(encode)),
+      trained.tokenizer,
+      (i) => `${unit} ${all + i + 1}`,
+    );
     if (failure && whole.length === 0) throw failure;
-    const { examples, count } = cut(whole, context);
+    const { examples, count } = cut(whole, context, trained.tokenizer);
     [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, trained.tokenizer)];
     const answers: Answer[] = new Array(whole.length);
-    for await (const { place, scores } of labelScores(trained, examples, layout, signal))
+    for await (const { place, scores } of labelScores(trained, examples, layout, signal, scoring))
       answers[place] = answer(chunk[place], examples[place], scores, trained.labels);
     yield* answers;
     if (failure) throw failure;
@@ -168,9 +177,11 @@ export async function* chunks(texts: Texts, size: number): AsyncGenerator<string
 /** Texts up to the first with nothing in it: those before it are answered, and then it is refused. */
 function untilEmpty<E extends { readonly ids: Int32Array }>(
   all: E[],
+  tokenizer: Tokenizer,
   where: (place: number) => string,
 ): { encoded: E[]; failure?: DataError } {
-  const empty = all.findIndex(({ ids }) => ids.length === 0);
+  const nothing = around(new Int32Array(), tokenizer).length;
+  const empty = all.findIndex(({ ids }) => ids.length === nothing);
   if (empty < 0) return { encoded: all };
   const failure = new DataError(`${where(empty)}: there is nothing in it that the model could read; give some words, or leave it out`);
   return { encoded: all.slice(0, empty), failure };

@@ -34,7 +34,7 @@ export async function* translateTexts(
         throw new DataError(`${unit} ${all + i + 1}: there is nothing in it to translate; leave it out`);
       return { source: encodeSource(text, tokenizer) };
     });
-    const { examples, count } = cut(whole, model.context);
+    const { examples, count } = cut(whole, model.context, tokenizer);
     [all, shortened, unknown] = [all + chunk.length, shortened + count, unknown + countUnknown(whole, tokenizer)];
     const sources = examples.map(({ source }) => source);
     for (const [i, { tokens, logProbability }] of (await translateIds(trained, sources, options)).entries())

@@ -11,6 +11,8 @@ export interface BeamOptions {
   /** The most tokens, the end not counted. */
   readonly tokens: number;
   readonly end?: number;
+  /** Others of that kind. */
+  readonly ends?: readonly number[];
   /** Tokens that are never written, such as `<unk>`. */
   readonly forbidden?: ReadonlySet<number>;
   /** Aborted, it leaves off before the next token, and throws the signal's reason. */
@@ -64,7 +66,7 @@ export async function beamSearch(speaker: Speaker, prompts: readonly Prompt[], o
 
 /** One token further: the best of all ways that the open ones can go on stay open, or have ended. */
 function advance(search: Search, next: readonly Next[], room: number, options: BeamOptions): void {
-  const { beams, end } = options;
+  const { beams, end, ends } = options;
   // Of twice as many as there are beams, at most half are ends.
   const ways = search.live.flatMap((from) => likeliest(next[from.row], 2 * beams, options.forbidden).map((way) => ({ ...way, from })));
   const sumOf = ({ from, logProbability }: (typeof ways)[number]) => from.logProbability + logProbability;
@@ -75,7 +77,7 @@ function advance(search: Search, next: readonly Next[], room: number, options: B
     if (search.live.length === beams) break;
     const { from, token } = way;
     const logProbability = sumOf(way);
-    if (token === end) {
+    if (token === end || ends?.includes(token)) {
       // An end that is not among the beams is less likely than what stays open.
       if (rank < beams) finish(search, { ...from, logProbability, finish: "end" }, options);
       continue;

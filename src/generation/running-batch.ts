@@ -15,6 +15,8 @@ export interface Request extends Prompt {
   readonly chance: Chance;
   /** The token after which nothing comes. */
   readonly end?: number;
+  /** Others of that kind. */
+  readonly ends?: readonly number[];
 }
 
 /** What a request got in one step. */
@@ -239,7 +241,7 @@ export class RunningBatch {
     if (!Number.isFinite(total)) throw new NonFiniteError(notNumbers);
     const token = drawToken(candidates(scores, request.sampling, ids), request.chance.uniform(one.said));
     const logProbability = scores[token] - total;
-    if (token === request.end) return { request, logProbability, finish: "end" };
+    if (token === request.end || request.ends?.includes(token)) return { request, logProbability, finish: "end" };
     ids.push(token);
     one.said++;
     const over = one.said >= request.tokens || (request.source !== undefined && ids.length > this.#speaker.longest);

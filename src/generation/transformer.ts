@@ -1,5 +1,5 @@
 import { emptyArray, type HostArray } from "../base/arrays.ts";
-import type { DecoderConfig, EncoderDecoderConfig } from "../models/config.ts";
+import { type DecoderConfig, decoderSide, type EncoderDecoderConfig, kvHeadsOf } from "../models/config.ts";
 import { type Kept, keptOf } from "../models/continuation.ts";
 import { decoderStep } from "../models/decoder.ts";
 import { encoderDecoderSteps, keptSource } from "../models/encoder-decoder.ts";
@@ -26,7 +26,7 @@ export function decoderSpeaker(config: DecoderConfig, options: CompileOptions): 
   const step = compile(decoderStep(config), { ...options, symbols: "open", taps: kept.map(({ tap }) => tap) });
   const parts: Parts = {
     kept,
-    heads: config.heads,
+    heads: kvHeadsOf(config),
     longest: config.context,
     memory: memoryOf(config, options.device),
     step: (feeds) => step.run(feeds as never),
@@ -46,15 +46,16 @@ export function decoderSpeaker(config: DecoderConfig, options: CompileOptions): 
 
 /** An encoder–decoder: the encoder runs once for a source, the decoder goes on as a decoder does. */
 export function encoderDecoderSpeaker(config: EncoderDecoderConfig, options: CompileOptions): Speaker {
-  const kept = keptOf(config, "model/decoder");
+  const side = decoderSide(config);
+  const kept = keptOf(side, "model/decoder");
   const functions = encoderDecoderSteps(config);
   const encode = compile(functions.encode, { ...options, symbols: "open" });
   const step = compile(functions.next, { ...options, symbols: "open", taps: kept.map(({ tap }) => tap) });
   const parts: Parts = {
     kept,
-    heads: config.heads,
+    heads: kvHeadsOf(side),
     longest: config.context,
-    memory: memoryOf(config, options.device),
+    memory: memoryOf({ ...config, heads: Math.max(config.heads, side.heads) }, options.device),
     step: (feeds) => step.run(feeds as never),
     source: { kept: keptSource(config), encode: (feeds) => encode.run(feeds as never) },
   };

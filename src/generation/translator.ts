@@ -1,3 +1,4 @@
+import { targetStart } from "../batches/encode.ts";
 import { unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
@@ -23,8 +24,9 @@ export async function translateIds(
   sources: readonly Int32Array[],
   { beams = 1, lengthPenalty, signal }: TranslateOptions = {},
 ): Promise<Hypothesis[]> {
-  const { start = 0, end = 0 } = trained.tokenizer;
-  const forbidden = unwritten(trained.tokenizer);
+  const { end = 0, ends } = trained.tokenizer;
+  const start = targetStart(trained.tokenizer);
+  const forbidden = unwritten(trained);
   const order = [...sources.keys()].sort((a, b) => sources[a].length - sources[b].length || a - b);
   const found: Hypothesis[] = new Array(sources.length);
   const count = Math.max(1, Math.floor(rowsAtOnce / beams));
@@ -32,8 +34,8 @@ export async function translateIds(
   try {
     for (let first = 0; first < order.length; first += count) {
       const members = order.slice(first, first + count);
-      const prompts = members.map((i) => ({ ids: [start], source: sources[i] }));
-      const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, forbidden, tokens: speaker.longest, signal });
+      const prompts = members.map((i) => ({ ids: start, source: sources[i] }));
+      const best = await beamSearch(speaker, prompts, { beams, lengthPenalty, end, ends, forbidden, tokens: speaker.longest, signal });
       for (const [row, i] of members.entries()) found[i] = best[row][0];
     }
     return found;

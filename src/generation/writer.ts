@@ -7,7 +7,7 @@ import { type FitOptions, teller, unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
 import { checkLimits } from "./limits.ts";
-import { type PromptOptions, promptOf } from "./prompt.ts";
+import { type EndedPrompt, type Given, type PromptOptions, promptOf } from "./prompt.ts";
 import { type Finish, type Request, RunningBatch } from "./running-batch.ts";
 import { type SamplingInput, sampling } from "./sampling.ts";
 import { speakerFor } from "./speaker.ts";
@@ -80,7 +80,7 @@ interface Writing {
 /** Writes for all prompts at once. Gives the text as it comes, and in the end all samples of each prompt. */
 export async function* write(
   trained: TrainedModel,
-  prompts: readonly (string | Int32Array)[],
+  prompts: readonly Given[],
   options: WriteOptions = {},
 ): AsyncGenerator<Piece, Sample[][]> {
   checkLimits(options);
@@ -123,11 +123,7 @@ export async function* write(
 }
 
 /** The same without waiting for every piece: for each prompt, its samples. */
-export async function writeSamples(
-  trained: TrainedModel,
-  prompts: readonly (string | Int32Array)[],
-  options: WriteOptions = {},
-): Promise<Sample[][]> {
+export async function writeSamples(trained: TrainedModel, prompts: readonly Given[], options: WriteOptions = {}): Promise<Sample[][]> {
   const writing = write(trained, prompts, options);
   for (;;) {
     const { done, value } = await writing.next();
@@ -136,11 +132,7 @@ export async function writeSamples(
 }
 
 /** The likeliest texts as a whole, found by following several at once. */
-export async function writeBest(
-  trained: TrainedModel,
-  prompts: readonly (string | Int32Array)[],
-  options: BeamWriteOptions,
-): Promise<Sample[][]> {
+export async function writeBest(trained: TrainedModel, prompts: readonly Given[], options: BeamWriteOptions): Promise<Sample[][]> {
   const { tokenizer } = trained;
   const { beams, lengthPenalty, tokens = usualTokens, samples = 1, stop = [], signal } = options;
   checkLimits({ tokens, samples, beams, lengthPenalty });
@@ -151,16 +143,28 @@ export async function writeBest(
   warnUnrounded(trained, warn);
   const { value: speaker, release } = await speakerFor(trained);
   try {
-    const begun = prompts.map((prompt) =>
-      withRoom(promptOf(prompt, trained, options), speaker.longest, tokens, { strict: options.strict, warn }),
-    );
-    const forbidden = unwritten(tokenizer);
-    const found = await beamSearch(speaker, begun, { beams, lengthPenalty, tokens, end: tokenizer.end, forbidden, signal });
+    const asked = prompts.map((prompt) => promptOf(prompt, trained, options));
+    const begun = asked.map((prompt) => withRoom(prompt, speaker.longest, tokens, { strict: options.strict, warn }));
+    const forbidden = unwritten(trained);
+    const found = await beamSearch(speaker, begun, {
+      beams,
+      lengthPenalty,
+      tokens,
+      end: tokenizer.end,
+      ends: endsOf(tokenizer, asked),
+      forbidden,
+      signal,
+    });
     return found.map((hypotheses, i) => hypotheses.slice(0, samples).map((one) => wholeSample(one, tokenizer, begun[i], stop)));
   } finally {
     await release();
   }
 }
+
+/** All tokens that end a text. */
+const endsOf = ({ ends = [] }: Tokenizer, prompts: readonly EndedPrompt[]): readonly number[] => [
+  ...new Set([...ends, ...prompts.flatMap((prompt) => prompt.ends ?? [])]),
+];
 
 /** The text of a hypothesis, up to the first stop string. */
 function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop: readonly string[]): Sample {
@@ -177,9 +181,10 @@ function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop:
   return { text: stream.text, tokens: written, logProbability, finish: "stop" };
 }
 
-function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Writing["place"], options: WriteOptions): Writing {
+function writingOf(trained: TrainedModel, prompt: EndedPrompt, place: Writing["place"], options: WriteOptions): Writing {
+  const { tokenizer, model } = trained;
   const { tokens = usualTokens, seed = 1, draws, stop = [], samples: _, strict: __, warn: ___, signal: ____, ...rest } = options; // the rest is for sampling
-  const never = [...unwritten(tokenizer)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
+  const never = [...unwritten(trained)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
   const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
   const wrong = [...settings.bias.keys()].find((id) => id >= model.vocab);
   if (wrong !== undefined)
@@ -190,7 +195,7 @@ function writingOf({ tokenizer, model }: TrainedModel, prompt: Prompt, place: Wr
   const all = chance(seed).fork("sampling").fork(place.sample);
   const draw = draws?.[place.prompt] ?? 0;
   const own = draw === 0 ? all : all.fork("draw").fork(draw);
-  const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end };
+  const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end, ends: endsOf(tokenizer, [prompt]) };
   return { request, place, stream: new TextStream(tokenizer, prompt.source ? [] : prompt.ids, stop), tokens: [], logProbability: 0 };
 }
 

@@ -1,4 +1,6 @@
+import { ConfigError } from "../base/errors.ts";
 import { givesSeveral, type ModelConfig, readsSource, taskOf } from "../models/any.ts";
+import type { ModelTask } from "../text/columns.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
 import { type Read, type Reading, type ReadingOptions, readingOf } from "./reading.ts";
@@ -17,11 +19,22 @@ export interface Candidate {
   readonly probability: number;
 }
 
+const answerAxes: Readonly<Record<ModelTask, readonly string[] | undefined>> = {
+  lm: ["time", "vocab"],
+  translate: ["time", "vocab"],
+  mlm: ["time", "vocab"],
+  tag: ["time", "label"],
+  classify: ["label"],
+  embed: undefined,
+};
+
 /** The answers to a reading, with some taps replaced or not. */
 export async function answersOf(run: TrainedModel, reading: Reading, patches?: ObserveOptions["patches"]): Promise<Answers> {
   const { scores } = await observe(run, reading, { patches, outputs: ["scores"] });
   const { model } = run;
-  const axes = { lm: ["time", "vocab"], translate: ["time", "vocab"], tag: ["time", "label"], classify: ["label"] }[taskOf(model)];
+  const axes = answerAxes[taskOf(model)];
+  if (axes === undefined)
+    throw new ConfigError(`${run.name} gives vectors of texts, and no answers with probabilities`, { code: "config.task" });
   const found = activationOf({ name: "log-probabilities", axes }, scores);
   const several = givesSeveral(model);
   const logProbabilities = several ? logSigmoid(cooled(found, run)) : logSoftmax(cooled(found, run));

@@ -1,6 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { instead, sentence, setting } from "../base/sentence.ts";
 import { described, type ModelConfig, type Transformer } from "../models/any.ts";
+import { decoderSide } from "../models/config.ts";
 import { refuseTooLarge } from "../runtime/device.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import type { AttentionHead, AttentionKind, AttentionLayer, AttentionLook } from "./look.ts";
@@ -48,16 +49,19 @@ export function attentionPlace(model: ModelConfig, kind: AttentionKind, layer: n
 function hasDistributions(model: ModelConfig, kind: AttentionKind, layers: readonly AttentionLayer[]): boolean {
   if (model.model === "rnn") return true;
   if (model.model === "own") return layers.every(({ heads }) => heads.every(({ pattern }) => pattern.every(sumsToOne)));
-  const causal = kind === "self" && model.model !== "encoder";
+  const causal = model.model === "encoder" ? model.causal : kind === "self";
   return model.attention !== "linear" && !(causal && model.mask === "after-softmax");
 }
 
 const sumsToOne = (row: readonly number[]): boolean => Math.abs(row.reduce((a, b) => a + b, 0) - 1) < 1e-3;
 
 /** How many layers and heads of attention a model has; an RNN's alignment is one. */
-export function attentionSizes(model: ModelConfig): { readonly layers: number; readonly heads: number } {
+export function attentionSizes(model: ModelConfig, kind?: AttentionKind): { readonly layers: number; readonly heads: number } {
   if (model.model === "rnn") return { layers: 1, heads: 1 };
-  if (model.model !== "own") return { layers: model.layers, heads: model.heads };
+  if (model.model !== "own") {
+    const { layers, heads } = model.model === "encoder-decoder" && kind !== "encoder" ? decoderSide(model) : model;
+    return { layers, heads };
+  }
   const patterns = patternsOf(model);
   return { layers: patterns.length, heads: Math.min(...patterns.map(({ heads }) => heads)) };
 }
@@ -66,7 +70,7 @@ export function attentionSizes(model: ModelConfig): { readonly layers: number; r
 export async function attentionOf(run: TrainedModel, text: Read, options: AttentionOptions = {}): Promise<AttentionLook> {
   const { model } = run;
   const kind = chosenKind(model, options.kind);
-  const sizes = attentionSizes(model);
+  const sizes = attentionSizes(model, kind);
   const layers = chosen("layer", sizes.layers, options.layer);
   const heads = chosen("head", sizes.heads, options.head);
   const reading = await readingOf(run, text, options);

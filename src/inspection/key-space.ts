@@ -3,12 +3,13 @@ import type { Chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { tensorFunction } from "../graph/graph.ts";
 import { int32 } from "../graph/type.ts";
-import { type Transformer, transformerOf } from "../models/any.ts";
+import { hasClassToken, type Transformer, transformerOf } from "../models/any.ts";
+import { kvHeadsOf } from "../models/config.ts";
 import { embedded, tokenTable } from "../models/transformer.ts";
 import { compile } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { rowsOf } from "./answers.ts";
-import { type AttentionOptions, attentionPlace, chosen, chosenKind, stackPlace } from "./attention.ts";
+import { type AttentionOptions, attentionPlace, attentionSizes, chosen, chosenKind, stackPlace } from "./attention.ts";
 import { type GeometryPanel, geometryPanel, type Keys, plainLayerNorm, toyGeometry } from "./geometry.ts";
 import type { AttentionKind } from "./look.ts";
 import { activationOf, observe } from "./observe.ts";
@@ -45,14 +46,15 @@ export async function keySpace(run: TrainedModel, text: string, options: Attenti
   const kind = chosenKind(model, options.kind ?? (model.model === "encoder-decoder" ? "encoder" : undefined));
   if (kind === "cross") throw new ConfigError("the geometry is that of self-attention; choose the kind self or encoder for it");
   const { layer = 0, head = 0 } = options;
-  chosen("layer", model.layers, layer);
-  chosen("head", model.heads, head);
+  const sizes = attentionSizes(model, kind);
+  chosen("layer", sizes.layers, layer);
+  chosen("head", sizes.heads, head);
   const place = attentionPlace(model, kind, layer);
   const reading = await readingOf(run, text, options);
   const { [`${place}/q`]: q } = await observe(run, reading, { taps: [`${place}/q`] });
   const rawQueries = pulledBack(run, model, place, head, q);
   const scale =
-    model.normPlace === "pre" ? run.weights.buffer.views.get(`${stackPlace(model, kind)}/block.${layer}/norm1/scale`)?.data : undefined;
+    model.normPlace !== "post" ? run.weights.buffer.views.get(`${stackPlace(model, kind)}/block.${layer}/norm1/scale`)?.data : undefined;
   return {
     keys: await attentionInputs(run, model, reading, kind, layer),
     labels: kind === "encoder" ? reading.tokens : (reading.target?.read ?? reading.tokens),
@@ -84,7 +86,7 @@ async function attentionInputs(
 
 async function embeddedTokens(run: TrainedModel, model: Transformer, kind: AttentionKind, given: HostArray): Promise<HostArray> {
   // A class token in front has the id after the last.
-  const front = model.model === "encoder" && model.task === "classify" && model.pool === "class" ? [model.vocab] : [];
+  const front = hasClassToken(model) ? [model.vocab] : [];
   const ids = Int32Array.from([...front, ...(given.data as Int32Array)]);
   const config = { ...model, dropout: 0, vocab: model.vocab + front.length, context: model.context + front.length };
   const ownSource = model.model === "encoder-decoder" && kind === "encoder" ? model.sourceVocab : undefined;
@@ -103,15 +105,15 @@ async function embeddedTokens(run: TrainedModel, model: Transformer, kind: Atten
 
 /**
  * A head's queries as vectors of the model's width: q·(W x) = (Wᵀ q)·x. None where that is not the score, or where it depends on the
- * distance (rotary).
+ * distance (rotary) or a norm of the keys.
  */
 function pulledBack(run: TrainedModel, model: Transformer, place: string, head: number, { shape, data }: HostArray): Vector[] {
   const [, heads, time, size] = shape;
   const dotProducts = model.score === "scaled" || model.score === "dot";
-  if (!dotProducts || model.positions === "rotary" || model.multiHead === "narrow" || model.attention === "free") return [];
+  if (!dotProducts || model.positions === "rotary" || model.multiHead === "narrow" || model.attention === "free" || model.qkNorm) return [];
   const joint = run.weights.buffer.views.get(`${place}/qkv/weight`)?.data; // queries, keys and values below each other
   const weight = (joint ?? run.weights.buffer.view(`${place}/k/weight`).data) as Float32Array;
-  const first = ((joint ? heads : 0) + head) * size;
+  const first = ((joint ? heads : 0) + Math.floor((head * kvHeadsOf(model)) / model.heads)) * size;
   return Array.from({ length: time }, (_, t) => {
     const query: number[] = new Array(model.width).fill(0);
     for (let i = 0; i < size; i++) {

@@ -1,7 +1,7 @@
 import { transformerOf } from "../models/any.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { answersOf, type Candidate, likeliest, rowsOf } from "./answers.ts";
-import { stackPlace } from "./attention.ts";
+import { attentionSizes, stackPlace } from "./attention.ts";
 import { observe } from "./observe.ts";
 import { type ReadingOptions, readingOf } from "./reading.ts";
 
@@ -23,7 +23,10 @@ export interface Lens {
  */
 export async function logitLens(run: TrainedModel, text: string, { top = 5, ...options }: LensOptions = {}): Promise<Lens> {
   const model = transformerOf(run.model, "the logit lens", "has no blocks to look into after each layer");
-  const names = Array.from({ length: model.layers }, (_, layer) => `${stackPlace(model, "self")}/block.${layer}/output`);
+  const names = Array.from(
+    { length: attentionSizes(model, "self").layers },
+    (_, layer) => `${stackPlace(model, "self")}/block.${layer}/output`,
+  );
   const last = names[names.length - 1];
   const reading = await readingOf(run, text, options);
   const outputs = await observe(run, reading, { taps: names });

@@ -76,7 +76,7 @@ function difference(before: Answers, after: Answers): Patched["difference"] {
 export function ablateHead(run: TrainedModel, layer: number, head: number, asked?: AttentionKind): Change {
   const { model } = run;
   const kind = chosenKind(model, asked);
-  const { layers, heads } = attentionSizes(model);
+  const { layers, heads } = attentionSizes(model, kind);
   if (!(layer >= 0 && layer < layers && head >= 0 && head < heads))
     throw new ConfigError(`there is no head ${head} in layer ${layer}; the model has ${layers} layers of ${heads} heads, counted from 0`);
   // An RNN mixes its encoder's states without a tap of their own, and a model of one's own need not have one.

@@ -37,7 +37,7 @@ export async function queryKeysOf(
     return { note: "Which queries and keys a model of one's own compares, only its author knows; look at its taps." };
   if (model.score !== "scaled" && model.score !== "dot")
     return { note: `The ${model.score} score is no dot product, so it does not fall apart into dimensions.` };
-  const sizes = attentionSizes(model);
+  const sizes = attentionSizes(model, kind);
   const layers = chosen("layer", sizes.layers, options.layer);
   const heads = chosen("head", sizes.heads, options.head);
   const places = layers.map((layer) => attentionPlace(model, kind, layer));
@@ -45,12 +45,19 @@ export async function queryKeysOf(
   const results = await observe(run, await readingOf(run, text, options), { taps });
   const rowsOf = (tap: string, axis: "query" | "key", head: number) =>
     headRows(activationOf({ name: tap, axes: ["head", axis, "size"] }, results[tap]), head);
-  const [, , , size] = results[taps[0]].shape;
+  const [, asking, , size] = results[taps[0]].shape;
+  const asked = (head: number) => Math.floor((head * results[taps[1]].shape[1]) / asking); // several heads may share their keys
   const biased = kind !== "cross" && (model.positions === "alibi" || model.positions === "relative");
+  const notes = [
+    ...(biased ? ["Distances add a bias of their own to each score, which q·k does not show."] : []),
+    ...(model.scoreCap === undefined ? [] : [`Scores end at ±${model.scoreCap}: cap · tanh(score/cap), which q·k does not show.`]),
+  ];
   return {
-    layers: places.map((place) => heads.map((head) => ({ q: rowsOf(`${place}/q`, "query", head), k: rowsOf(`${place}/k`, "key", head) }))),
-    scale: model.score === "scaled" ? size ** -0.5 : 1,
-    ...(biased && { note: "Distances add a bias of their own to each score, which q·k does not show." }),
+    layers: places.map((place) =>
+      heads.map((head) => ({ q: rowsOf(`${place}/q`, "query", head), k: rowsOf(`${place}/k`, "key", asked(head)) })),
+    ),
+    scale: model.score === "scaled" ? (model.scale ?? size ** -0.5) : 1,
+    ...(notes.length > 0 && { note: notes.join(" ") }),
   };
 }
 

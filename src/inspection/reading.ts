@@ -1,9 +1,10 @@
 import { array, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
-import { encodePairs, encodeSource, tagUnits } from "../batches/encode.ts";
+import { encodePairs, encodeSource, tagUnits, targetStart } from "../batches/encode.ts";
 import { translateIds } from "../generation/translator.ts";
-import { described, givesSeveral, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
+import { described, givesSeveral, hasClassToken, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
+import { around, begun } from "../tokens/around.ts";
 import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
@@ -44,14 +45,15 @@ export async function readingOf(run: TrainedModel, text: Read, options: ReadingO
   if (options.target !== undefined)
     throw new ConfigError("a target is for models that translate; this one reads one text only, so leave the target out");
   const task = taskOf(model);
-  const ids = readable(run, "text", task === "tag" ? taggedIds(run, text) : run.tokenizer.encode(text), options);
+  const ids = readable(run, "text", idsOf(run, text), options);
   const tokens = piecesOf(run, ids);
   if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens, signal };
   const unknown = (count: number) => row(new Int32Array(count).fill(-1));
   const several = givesSeveral(model);
-  const unknownAnswer = task === "tag" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
+  const unknownAnswer =
+    task === "tag" || task === "mlm" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
-  return { feeds, signal, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+  return { feeds, signal, tokens: hasClassToken(model) ? [classToken, ...tokens] : tokens };
 }
 
 const inputsOf = (model: ModelConfig): string[] => Object.keys(modelLoss(model).inputs).filter((name) => name !== "targets");
@@ -64,7 +66,7 @@ function fedReading({ model }: TrainedModel, feeds: Arrays): Reading {
       `"${many[0]}" is [${many[1].shape.join(", ")}]; what is looked at is a batch of one, so its first size must be 1`,
     );
   if (feeds.targets) return { feeds, tokens: [] };
-  if (taskOf(model) === "classify") return { feeds: { ...feeds, targets: array("int32", [-1]) }, tokens: [] };
+  if (taskOf(model) === "classify" || taskOf(model) === "embed") return { feeds: { ...feeds, targets: array("int32", [-1]) }, tokens: [] };
   const [rows, time] = (feeds.target ?? feeds.ids ?? Object.values(feeds)[0]).shape;
   return { feeds: { ...feeds, targets: array("int32", new Int32Array(rows * time).fill(-1), [rows, time]) }, tokens: [] };
 }
@@ -95,9 +97,11 @@ function given({ tokenizer }: TrainedModel, target: string): TargetIds {
 
 /** The model's own answer, the likeliest token each time, as far as the context reaches. */
 async function written(run: TrainedModel, source: Int32Array, { signal }: ReadingOptions): Promise<TargetIds> {
-  const { start = 0, end = 0 } = run.tokenizer;
+  const { end = 0 } = run.tokenizer;
+  const [start, ...before] = targetStart(run.tokenizer);
   const [{ tokens }] = await translateIds(run, [source], { signal });
-  return { read: Int32Array.of(start, ...tokens).subarray(0, run.model.context), said: Int32Array.of(...tokens, end) };
+  const said = Int32Array.of(...before, ...tokens, end);
+  return { read: Int32Array.of(start, ...said.subarray(0, -1)).subarray(0, run.model.context), said };
 }
 
 /** No longer than the context, and not empty. */
@@ -105,15 +109,20 @@ function readable(run: TrainedModel, what: string, ids: Int32Array, { keep = "fi
   if (ids.length === 0) throw nothing(what);
   const { model, tokenizer } = run;
   const warn = teller(options, run);
-  const kept = fitted(ids, model.context, { what, keep, warn });
+  const kept = fitted(ids, model.context, { what, keep, warn, ...(what === "text" && taskOf(model) !== "lm" && { tokenizer }) });
   for (const sentence of unknownSentence(unknownIn(kept, tokenizer), what)) warn(sentence);
   return kept;
 }
 
 const nothing = (what: string): ConfigError => new ConfigError(`there is no token in the ${what} to look at; give one that is not empty`);
 
-const taggedIds = ({ tokenizer }: TrainedModel, text: string): Int32Array =>
-  Int32Array.from(tagUnits(text, tokenizer).flatMap((unit) => [...unit]));
+/** What is read of a text: with what the tokenizer wants before it, and, where nothing is to go on, after it. */
+function idsOf({ tokenizer, model }: TrainedModel, text: string): Int32Array {
+  const task = taskOf(model);
+  const ids = task === "tag" ? Int32Array.from(tagUnits(text, tokenizer).flatMap((unit) => [...unit])) : tokenizer.encode(text);
+  if (task === "lm") return begun(ids, tokenizer);
+  return ids.length === 0 ? ids : around(ids, tokenizer);
+}
 
 const piecesOf = ({ tokenizer }: TrainedModel, ids: Int32Array): string[] => Array.from(ids, (id) => tokenizer.piece(id));
 

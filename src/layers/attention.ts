@@ -8,23 +8,28 @@ import { add, mul } from "../ops/arithmetic.ts";
 import { attend, attendPast } from "../ops/attend.ts";
 import { and, cast, where } from "../ops/compare.ts";
 import { fill } from "../ops/fill.ts";
-import { causalMask, lowest, masked } from "../ops/mask.ts";
+import { tanh } from "../ops/functions.ts";
+import { causalMask, lowest, masked, windowMask } from "../ops/mask.ts";
 import { concat, slice, split } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
 import { softmax } from "../ops/softmax.ts";
 import { drop, dropNoise } from "./dropout.ts";
 import {
+  type BiasKind,
+  Groups,
   type HeadOptions,
   headSize,
   type MultiHead,
   mergeHeads,
   queries,
+  repeatHeads,
   selfProjections,
   sourceProjections,
   splitHeads,
 } from "./heads.ts";
 import { dense } from "./linear.ts";
-import { attentionPositions, type Places, type PositionKind } from "./positions.ts";
+import { norm } from "./norm.ts";
+import { attentionPositions, type Places, type PositionKind, type PositionSettings } from "./positions.ts";
 import { type Score, scoresOf } from "./scores.ts";
 
 /** How values are mixed: with a softmax; without one (linear); or without any parameters (free). */
@@ -35,7 +40,7 @@ export type MixKind = (typeof mixKinds)[number];
 export const maskPlaces = ["before-softmax", "after-softmax", "none"] as const;
 export type MaskPlace = (typeof maskPlaces)[number];
 
-export interface AttentionConfig {
+export interface AttentionConfig extends PositionSettings {
   readonly heads: number;
   readonly multiHead: MultiHead;
   readonly keySize?: number;
@@ -45,6 +50,18 @@ export interface AttentionConfig {
   readonly mask: MaskPlace;
   readonly positions: PositionKind;
   readonly dropout: number;
+  /** Heads of keys and values; as many as of queries if left out. */
+  readonly kvHeads?: number;
+  readonly bias?: BiasKind;
+  /** Whether queries and keys of each head are normalised before they are turned and compared. */
+  readonly qkNorm?: boolean;
+  readonly epsilon?: number;
+  /** How many keys a query sees in self-attention: itself and those before it, in an encoder as many after it. */
+  readonly window?: number;
+  /** Multiplies q·k in place of 1/√size. */
+  readonly scale?: number;
+  /** Scores go through cap · tanh(score/cap). */
+  readonly scoreCap?: number;
 }
 
 export interface KeysAndValues {
@@ -58,6 +75,8 @@ export interface Past extends KeysAndValues {
   readonly places: Places;
   /** bool [batch, 1, query, past + new] */
   readonly allowed: Tensor;
+  /** Whether keys and values from before and new ones are put together: elsewhere the past may be empty, and an empty product wrong. */
+  readonly joined?: boolean;
 }
 
 export interface AttentionInputs {
@@ -70,6 +89,8 @@ export interface AttentionInputs {
   readonly causal?: boolean;
   /** Which keys a query may see: bool, broadcasting to [batch, head, query, key]. */
   readonly allowed?: Tensor;
+  /** A table of relative positions that all layers share. */
+  readonly relative?: Tensor;
   readonly weight?: Initialiser;
   readonly output?: Initialiser;
 }
@@ -81,6 +102,7 @@ interface Parts {
   readonly v: Tensor;
   readonly bias?: Tensor;
   readonly causal: boolean;
+  readonly window?: number;
   readonly allowed?: Tensor;
   readonly past?: Past;
 }
@@ -91,39 +113,50 @@ export const attention = layer("heads", (p, x: Tensor, config: AttentionConfig, 
   const width = x.shape[2].known;
   const [q0, k0, v] = projections(p, x, config, inputs);
   const own = !inputs.source && !inputs.known;
-  const { rotate = (y: Tensor) => y, bias } = own ? attentionPositions(p, config.positions, q0, { causal, places: past?.places }) : {};
+  const order = { causal, places: past?.places, table: inputs.relative };
+  const { rotate = (y: Tensor) => y, bias } = own ? attentionPositions(p, config.positions, q0, order, config) : {};
   const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
-  const k = p.tap("k", rotate(k0)); // [batch, head, key, size]
-  const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", allowed, past };
+  const k = p.tap("k", rotate(k0)); // [batch, kvHead, key, size]
+  const window = own ? config.window : undefined;
+  const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", window, allowed, past };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(p, parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
-  return config.attention === "free" ? merged : inPart("output projection", () => dense(p.at("out"), merged, width, { weight: output }));
+  return config.attention === "free"
+    ? merged
+    : inPart("output projection", () => dense(p.at("out"), merged, width, { weight: output, bias: hasBias(config, "out") }));
 });
 
 function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, known, weight }: AttentionInputs): [Tensor, Tensor, Tensor] {
   const options = headOptions(p, x.shape[2].known, config, weight);
   if (config.attention === "free") return freeParts(p, x, source ?? known?.k, config);
-  if (known) return [queries(p, x, options), known.k, known.v];
-  return source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
+  const normed = (name: "q" | "k", y: Tensor) => headNorm(p, name, y, config);
+  if (known) return [normed("q", queries(p, x, options)), known.k, known.v];
+  const [q, k, v] = source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
+  return [normed("q", q), normed("k", k), v];
 }
+
+/** Queries or keys over their size; all heads have one scale. */
+const headNorm = (p: Scope, name: "q" | "k", x: Tensor, { qkNorm, epsilon }: AttentionConfig): Tensor =>
+  qkNorm ? norm(p.at(`${name}-norm`), x, { kind: "rms", epsilon }) : x;
+
+/** Whether these projections of a block have biases. */
+export const hasBias = ({ bias = "all" }: Pick<AttentionConfig, "bias">, what: "qkv" | "out" | "feedforward"): boolean =>
+  bias === "all" || bias === what;
 
 /** The keys and values that cross-attention has for a source, to be computed once and used as `known`. */
 export const knownSource = layer((p, source: Tensor, config: AttentionConfig): KeysAndValues => {
   const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].known, config));
-  return { k, v };
+  return { k: headNorm(p, "k", k, config), v };
 });
 
-function headOptions(
-  p: Scope,
-  width: number,
-  { heads, multiHead, keySize, valueSize, score, attention: kind }: AttentionConfig,
-  weight?: Initialiser,
-): HeadOptions {
+function headOptions(p: Scope, width: number, config: AttentionConfig, weight?: Initialiser): HeadOptions {
+  const { heads, kvHeads, multiHead, keySize, valueSize, score, attention: kind } = config;
   if (kind === "free" && (score === "bilinear" || score === "additive")) {
     throw new GraphError(`at ${p.path}: parameter-free attention compares by dot product; the ${score} score has parameters`);
   }
   const size = keySize !== undefined && valueSize !== undefined ? 0 : headSize(width, heads, multiHead);
-  return { heads, multiHead, keySize: keySize ?? size, valueSize: valueSize ?? size, weight };
+  const sizes = { keySize: keySize ?? size, valueSize: valueSize ?? size };
+  return { heads, kvHeads, multiHead, ...sizes, bias: hasBias(config, "qkv"), weight };
 }
 
 /** y_i = Σ_j softmax(x_i·x_j) x_j: the sequence itself is query, key and value. */
@@ -133,19 +166,27 @@ function freeParts(p: Scope, x: Tensor, source: Tensor | undefined, { heads }: A
   return [parts, parts, parts];
 }
 
-/** Whether one op can do it: a softmax over masked dot products that nobody looks at. */
-const isPlain = (p: Scope, { attention: kind, score, mask }: AttentionConfig): boolean =>
-  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax" && !p.isTapped("scores", "pattern");
+/** Whether one op can do it: a softmax over masked dot products. */
+export const isFused = ({ attention: kind, score, mask }: Pick<AttentionConfig, "attention" | "score" | "mask">): boolean =>
+  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax";
+
+/** The same, where nobody looks at it. */
+const isPlain = (p: Scope, config: AttentionConfig): boolean => isFused(config) && !p.isTapped("scores", "pattern");
 
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
 function stepByStep(p: Scope, given: Parts, config: AttentionConfig): Tensor {
   const parts = given.past ? { ...given, ...withPast(given, given.past) } : given;
-  const { q, k, v, bias } = parts;
-  const raw = scoresOf(p, config.score, q, k); // [batch, head, query, key]
-  const scores = p.tap("scores", bias ? inPart("scores", () => add(raw, bias)) : raw);
+  const { q, bias } = parts;
+  const [k, v] = [parts.k, parts.v].map((x) => repeatHeads(x, q.shape[1]));
+  const raw = scoresOf(p, config.score, q, k, config.scale); // [batch, head, query, key]
+  const capped = inPart("scores", () => softCapped(raw, config.scoreCap));
+  const scores = p.tap("scores", bias ? inPart("scores", () => add(capped, bias)) : capped);
   const pattern = inPart("softmax", () => p.tap("pattern", patternOf(scores, parts, config)));
   return inPart("weighted sum", () => matmul(drop(p.at("pattern"), pattern, config.dropout), v));
 }
+
+/** cap · tanh(x/cap): hardly changed where it is small, and never beyond the cap. */
+export const softCapped = (x: Tensor, cap: number | undefined): Tensor => (cap === undefined ? x : mul(tanh(mul(x, 1 / cap)), cap));
 
 function patternOf(scores: Tensor, parts: Parts, { attention: kind, mask: place }: AttentionConfig): Tensor {
   const { allowed } = parts;
@@ -163,31 +204,49 @@ const withPast = ({ k, v }: Parts, past: Past) => ({
   k: concat([past.k, k], 2),
   v: concat([past.v, v], 2),
   causal: false, // what is allowed says it
+  window: undefined,
   allowed: past.allowed,
 });
 
-function maskOf({ q, k, causal, allowed }: Parts): Tensor | undefined {
-  if (!causal) return allowed;
+function maskOf({ q, k, causal, window, allowed }: Parts): Tensor | undefined {
+  const [query, key] = [q.shape[2], k.shape[2]];
   return inPart("softmax", () => {
-    const future = causalMask(q.shape[2], k.shape[2]);
-    return allowed ? and(future, allowed) : future;
+    const masks = [
+      ...(causal ? [causalMask(query, key)] : []),
+      ...(window === undefined ? [] : [windowMask(query, key, window, { causal })]),
+      ...(allowed ? [allowed] : []),
+    ];
+    return masks.length === 0 ? undefined : masks.reduce((a, b) => and(a, b));
   });
 }
 
 /** The same in one op for each block of queries. With a causal mask alone, a block leaves out the keys that all of its queries are too early for. */
-function fused(p: Scope, { q, k, v, bias, causal, allowed, past }: Parts, { score, dropout: rate }: AttentionConfig): Tensor {
-  const scale = score === "scaled" ? q.shape[3].known ** -0.5 : 1;
-  if (past) return attendPast(q, past, { k, v }, { scale, bias: additive(past.allowed, bias, q) as Tensor });
+function fused(p: Scope, parts: Parts, config: AttentionConfig): Tensor {
+  const { q, k, v, bias, causal, window, allowed, past } = parts;
+  const { score, scale: given = q.shape[3].known ** -0.5, scoreCap: cap, dropout: rate } = config;
+  const scale = score === "scaled" ? given : 1;
+  const groups = new Groups(q.shape[1], k.shape[1]);
+  if (past) {
+    const seen = groups.bias(additive(past.allowed, bias, q) as Tensor);
+    if (!past.joined) return groups.back(attendPast(groups.rows(q), past, { k, v }, { scale, cap, bias: seen }));
+    return groups.back(attend(groups.rows(q), concat([past.k, k], 2), concat([past.v, v], 2), { scale, cap, bias: seen }).mixed);
+  }
   const noise = dropNoise(p.at("pattern"), [...q.shape.slice(0, 3), k.shape[2]], rate);
   const count = causal && !allowed ? blockCount(q.shape[2]) : 1;
   const [blocks, keys, values] = [q, k, v].map((x) => split(x, 2, count));
   const mixed = blocks.map((block, i) => {
     const seen = (all: readonly Tensor[]) => (count === 1 ? all[0] : concat(all.slice(0, i + 1), 2));
-    const own = { q: block, k: seen(keys), v: seen(values), causal, allowed };
+    const own = { q: block, k: seen(keys), v: seen(values), causal, window, allowed };
     const rows = (x: Tensor | undefined) => (x && count > 1 ? blockOf(x, block.shape[2], i) : x);
     const dropped = rows(noise);
-    const options = { scale, bias: additive(maskOf(own), rows(bias), q), ...(dropped && { dropout: { noise: dropped, rate } }) };
-    return attend(own.q, own.k, own.v, options).mixed;
+    const added = additive(maskOf(own), rows(bias), q);
+    const options = {
+      scale,
+      cap,
+      bias: added && groups.bias(added),
+      ...(dropped && { dropout: { noise: groups.rows(dropped), rate } }),
+    };
+    return groups.back(attend(groups.rows(own.q), own.k, own.v, options).mixed);
   });
   return count === 1 ? mixed[0] : concat(mixed, 2);
 }

@@ -16,13 +16,13 @@ export type Score = (typeof scoreKinds)[number];
 const largestAdditive = 1.5 * 2 ** 30;
 
 /** The scores [batch, head, query, key] of queries and keys [batch, head, time, size]. */
-export const scoresOf = layer("scores", (p, kind: Score, q: Tensor, k: Tensor): Tensor => {
+export const scoresOf = layer("scores", (p, kind: Score, q: Tensor, k: Tensor, scale?: number): Tensor => {
   const [heads, size] = [q.shape[1].known, q.shape[3].known];
   switch (kind) {
     case "dot": // e = q·k
       return matmul(q, k, { transposeB: true });
-    case "scaled": // e = q·k / √size
-      return matmul(q, k, { transposeB: true, scale: size ** -0.5 });
+    case "scaled": // e = q·k / √size, or with another scale
+      return matmul(q, k, { transposeB: true, scale: scale ?? size ** -0.5 });
     case "bilinear": // e = qᵀ W k
       return matmul(matmul(q, p.param("bilinear", [heads, size, size], glorot(size, size))), k, { transposeB: true });
     case "additive": {

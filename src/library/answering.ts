@@ -6,6 +6,7 @@ import { type WriteOptions, writeBest, writeSamples } from "../generation/writer
 import { givesSeveral, readsSource } from "../models/any.ts";
 import type { Cell } from "../text/row-writer.ts";
 import type { TableFormat } from "../text/rows.ts";
+import { around } from "../tokens/around.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
 // How the rows of a file are answered: which column holds the text, what is added to it, and how many rows go together.
@@ -49,7 +50,7 @@ const classifying: Make = (trained, format, { probabilities }) => {
     column: "text",
     added: ["label", ...(several ? ["labels"] : []), "probability", ...(probabilities ? columns : [])],
     rows: 1024,
-    ids: (text) => tokenizer.encode(text),
+    ids: (text) => framedIds(tokenizer.encode(text), trained),
     longest: model.context,
     answersNothing: false,
     answer: (texts) =>
@@ -66,7 +67,7 @@ const tagging: Make = (trained, format) => ({
   column: "text",
   added: format === "jsonl" ? ["tokens", "tags"] : ["tags"],
   rows: 1024,
-  ids: (text) => Int32Array.from(tagUnits(text, trained.tokenizer).flatMap((unit) => [...unit])),
+  ids: (text) => framedIds(Int32Array.from(tagUnits(text, trained.tokenizer).flatMap((unit) => [...unit])), trained),
   longest: trained.model.context,
   answersNothing: false,
   answer: (texts) =>
@@ -119,6 +120,9 @@ export function answeringOf(trained: TrainedModel, kind: AnswerKind, format: Tab
   else if (trained.task === "classify" || trained.task === "tag") trained.require("lm");
   return kinds[kind](trained, format, options);
 }
+
+/** Nothing where nothing is. */
+const framedIds = (ids: Int32Array, { tokenizer }: TrainedModel): Int32Array => (ids.length === 0 ? ids : around(ids, tokenizer));
 
 /** Nothing where nothing is, without the token that ends a source. */
 function sourceIds(text: string, { tokenizer }: TrainedModel): Int32Array {

@@ -3,9 +3,10 @@ import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { ConfigError, DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
+import { isAlive } from "../disk/files.ts";
 import { isWriting, PartFile, type PartState, readPart } from "../disk/part-file.ts";
 import { hashFiles, unreadable } from "../disk/text-files.ts";
-import { isAlive, noWeights, paths, sha256 } from "../runs/folder.ts";
+import { noWeights, sha256, shippedFile } from "../runs/folder.ts";
 import { quoted } from "../text/quote.ts";
 import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";
@@ -58,9 +59,18 @@ export interface PredictFileResult {
 
 const secondsBetweenSaves = 0.5;
 
+/** What a run was trained for. */
+function usualAnswer({ task, name }: Trained): AnswerKind {
+  if (task === "embed" || task === "mlm")
+    throw new ConfigError(`${name} is for ${task}; a file's rows are answered by models that classify, tag, translate or continue text`, {
+      code: "config.task",
+    });
+  return task === "lm" ? "generate" : task;
+}
+
 /** Reads rows, and writes them with the answers beside them. Killed at any moment, the same call goes on where it was. */
 export async function predictFile(run: Trained, from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
-  const { as = run.task === "lm" ? "generate" : run.task, column, prefix = "", overwrite, signal, warn, listen, ...asked } = options;
+  const { as = usualAnswer(run), column, prefix = "", overwrite, signal, warn, listen, ...asked } = options;
   const toWarn = teller({ warn }, run);
   const [input, output] = [inputFormat(from), outputFormat(to)];
   const answering = answeringOf(run, as, output, asked);
@@ -246,11 +256,11 @@ interface Making {
 async function madeOf(run: Trained, options: object, { added, survey, size }: Making): Promise<PartState["made"]> {
   const { folder, config } = run.run;
   const { training: _, data: __, ...model } = config;
-  const { model: weights } = paths(folder);
-  if (!existsSync(weights)) throw noWeights(folder);
+  const files = run.run.outside?.files ?? [shippedFile(folder)];
+  if (files.some((file) => !existsSync(file))) throw noWeights(folder);
   const plain = (_: string, value: unknown) => (value instanceof Map ? [...value] : value);
   return {
-    model: sha256(JSON.stringify([model, await hashFiles([weights]), run.device.precision ?? "f32", run.temperature])),
+    model: sha256(JSON.stringify([model, await hashFiles(files), run.device.precision ?? "f32", run.temperature])),
     column: survey.column,
     columns: JSON.stringify(survey.columns),
     options: JSON.stringify(options, plain),

@@ -1,6 +1,8 @@
 import { cacheFolder } from "../data/cache.ts";
 import { givenData, givenRows, ownData } from "../data/held-out.ts";
+import { type EmbedOptions, embedTexts } from "../evaluation/embed.ts";
 import { type EvaluateOptions, evaluate, type Measures } from "../evaluation/evaluate.ts";
+import { type Filling, type FillOptions, fillTexts } from "../evaluation/fill.ts";
 import { type Classification, classifyTexts, type PredictOptions, type Tagging, tagTexts } from "../evaluation/predict.ts";
 import { type Translation, translateTexts } from "../evaluation/translate.ts";
 import type { TranslateOptions } from "../generation/translator.ts";
@@ -10,9 +12,12 @@ import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { Read, ReadingOptions } from "../inspection/reading.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
-import { type OpenRun, openRun, trainedParts } from "../runs/folder.ts";
+import type { OpenRun } from "../runs/folder.ts";
+import { openModel } from "../runs/open-model.ts";
+import { trainedParts } from "../runs/weights.ts";
+import { withAdapter } from "../runs/with-adapter.ts";
 import type { Device, Precision } from "../runtime/device.ts";
-import type { Columns } from "../text/examples.ts";
+import type { ChatMessage, Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
 import { teller, type Warned } from "../trained/reading.ts";
 import { TrainedModel as Model, type TrainedParts } from "../trained/trained.ts";
@@ -37,6 +42,8 @@ export interface OpenOptions extends Warned {
   readonly precision?: Precision;
   /** The definitions of models of one's own, by which a run of one of them is known. */
   readonly models?: readonly Definition[];
+  /** An adapter that is put into the model: a run that was trained with LoRA from it, or a folder that PEFT wrote. */
+  readonly adapter?: string;
 }
 
 export interface MeasureOptions extends EvaluateOptions {
@@ -59,18 +66,18 @@ export class Trained extends TrainedModel {
     this.run = run;
   }
 
-  /** Goes on with a prompt (or answers a source), piece by piece as it is written. */
-  async *generate(prompt: string, options: Omit<WriteOptions, "samples"> = {}): AsyncGenerator<string> {
+  /** Goes on with a prompt, answers a source, or a conversation by its chat template, piece by piece as it is written. */
+  async *generate(prompt: string | readonly ChatMessage[], options: Omit<WriteOptions, "samples"> = {}): AsyncGenerator<string> {
     for await (const { text } of write(this, [prompt], options)) yield text;
   }
 
   /** Whole texts for many prompts at once: for each prompt, its samples. */
-  samples(prompts: readonly string[], options: WriteOptions = {}): Promise<Sample[][]> {
+  samples(prompts: readonly (string | readonly ChatMessage[])[], options: WriteOptions = {}): Promise<Sample[][]> {
     return writeSamples(this, prompts, options);
   }
 
   /** The likeliest texts as a whole, by beam search. */
-  best(prompts: readonly string[], options: BeamWriteOptions): Promise<Sample[][]> {
+  best(prompts: readonly (string | readonly ChatMessage[])[], options: BeamWriteOptions): Promise<Sample[][]> {
     return writeBest(this, prompts, options);
   }
 
@@ -84,6 +91,16 @@ export class Trained extends TrainedModel {
 
   tag(texts: readonly string[], options: PredictOptions = {}): Promise<Tagging[]> {
     return collected(tagTexts(this, texts, options));
+  }
+
+  /** The vector of each text, from an encoder of any task: for search, and to compare texts by meaning. */
+  async embed(texts: readonly string[], options: EmbedOptions = {}): Promise<Float32Array[]> {
+    return (await collected(embedTexts(this, texts, options))).map(({ vector }) => vector);
+  }
+
+  /** The likeliest words where texts have a mask, from a model that was trained on hidden words. */
+  fill(texts: readonly string[], options: FillOptions = {}): Promise<Filling[]> {
+    return collected(fillTexts(this, texts, options));
   }
 
   /** Answers every row of a .csv, .tsv or .jsonl, and writes the rows with their answers to another; stopped, the same call goes on where it was. */
@@ -118,8 +135,11 @@ export class Trained extends TrainedModel {
   }
 }
 
-/** Opens a run folder. */
-export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openRun(folder, options.models), options);
+/** Opens a run folder, or a folder of Hugging Face. */
+export function open(folder: string, options: OpenOptions = {}): Trained {
+  const run = openModel(folder, options.models);
+  return new Trained(options.adapter === undefined ? run : withAdapter(run, options.adapter), options);
+}
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

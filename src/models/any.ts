@@ -1,7 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { TensorFunction } from "../graph/graph.ts";
-import type { Task } from "../text/columns.ts";
+import type { ModelTask, Task } from "../text/columns.ts";
 import {
   type DecoderConfig,
   type DecoderInput,
@@ -30,7 +30,8 @@ export const modelNames = ["decoder", "encoder", "encoder-decoder", "rnn"] as co
 export type ModelName = (typeof modelNames)[number];
 
 /** The models that can do a task, the usual one first. */
-export const modelsFor = (task: Task): ModelName[] => modelNames.filter((name) => (modelTasks[name] as readonly Task[]).includes(task));
+export const modelsFor = (task: Task): ModelName[] =>
+  modelNames.filter((name) => (modelTasks[name] as readonly ModelTask[]).includes(task));
 
 /** The four architectures that have a config. */
 export type Architecture = DecoderConfig | EncoderConfig | EncoderDecoderConfig | RnnConfig;
@@ -82,7 +83,7 @@ export function modelLoss(config: ModelConfig, options: LossOptions = {}): Tenso
 }
 
 /** What a model is for. */
-export function taskOf(config: ModelConfig): Task {
+export function taskOf(config: ModelConfig): ModelTask {
   switch (config.model) {
     case "decoder":
       return "lm";
@@ -95,8 +96,18 @@ export function taskOf(config: ModelConfig): Task {
   }
 }
 
+/** The same where data of the task is wanted; what only other people's models do has none here. */
+export function dataTask(task: ModelTask): Task {
+  if (task !== "embed" && task !== "mlm") return task;
+  throw new ConfigError(`there is no data for the task ${task} that it could be trained or measured with here`, { code: "config.task" });
+}
+
 /** Whether its texts have any number of labels, each there or not. */
 export const givesSeveral = (config: ModelConfig): boolean => config.model === "encoder" && config.labelling === "several";
+
+/** Whether a text has a token in front that gathers it. */
+export const hasClassToken = (config: ModelConfig): boolean =>
+  config.model === "encoder" && (config.task === "classify" || config.task === "embed") && config.pool === "class";
 
 /** RNNs are unrolled, so every length needs a session of its own; the others take any length in one. */
 export const takesAnyLength = (config: ModelConfig): boolean => (config.model === "own" ? !config.unrolled : config.model !== "rnn");

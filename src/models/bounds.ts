@@ -22,6 +22,11 @@ export function between(from: number, to: number, last: "included" | "below" = "
   return last === "below" ? atLeast.lt(to, sentence) : atLeast.max(to, sentence);
 }
 
+export function positive(to: number): z.ZodNumber {
+  const sentence = wanted(`a number above 0, up to ${grouped(to)}`);
+  return z.number(sentence).gt(0, sentence).max(to, sentence);
+}
+
 const codes: Readonly<Partial<Record<z.core.$ZodIssue["code"], ErrorCode>>> = {
   unrecognized_keys: "config.unknown-key",
   invalid_type: "config.type",

@@ -4,15 +4,16 @@ import type { Tensor } from "../graph/tensor.ts";
 import { float32, int32 } from "../graph/type.ts";
 import type { Past } from "../layers/attention.ts";
 import { headSize } from "../layers/heads.ts";
+import type { Places } from "../layers/positions.ts";
 import { add, sub } from "../ops/arithmetic.ts";
-import { cast, equal, less } from "../ops/compare.ts";
+import { and, cast, equal, less } from "../ops/compare.ts";
 import { iota } from "../ops/fill.ts";
 import { causalMask } from "../ops/mask.ts";
 import { concat, reshape, slice } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
 import { logSoftmax } from "../ops/softmax.ts";
 import { expand } from "../ops/sum.ts";
-import type { TransformerConfig } from "./config.ts";
+import { kvHeadsOf, type TransformerConfig, windowAt } from "./config.ts";
 
 // Going on with sequences whose keys and values are kept: what a step takes, what it gives, and what its tokens may see.
 
@@ -51,7 +52,7 @@ export const stepInputs = (config: TransformerConfig, place: string) => ({
   ids: int32(["batch", "time"]),
   before: int32(["batch"]),
   last: int32(["batch"]),
-  ...keptInputs(keptOf(config, place), config.heads, "past"),
+  ...keptInputs(keptOf(config, place), kvHeadsOf(config), "past"),
 });
 
 export const keptInputs = (kept: readonly { readonly input: string; readonly size: number }[], heads: number, axis: string): InputTypes =>
@@ -66,13 +67,22 @@ export const continued = layer((_, inputs: Readonly<Record<string, Tensor>>, con
   const seen = less(reshape(cast(iota(past), "int32"), [1, 1, 1, past]), reshape(before, [batch, 1, 1, 1]));
   const own = expand(reshape(causalMask(time, time), [1, 1, time, time]), [batch, 1, time, time]);
   const allowed = concat([expand(seen, [batch, 1, time, past]), own], 3);
+  const near = config.window === undefined ? allowed : and(allowed, withinWindow({ at, past }, config.window));
   return Array.from({ length: config.layers }, (_, i) => ({
     k: inputs[`keys.${i}`],
     v: inputs[`values.${i}`],
     places: { at, past },
-    allowed,
+    allowed: windowAt(config, i) === undefined ? allowed : near,
   }));
 });
+
+/** Which of [past…, new…] lie fewer than `window` places back: [batch, 1, time, past + time]. */
+function withinWindow({ at, past }: Places, window: number): Tensor {
+  const [batch, time] = at.shape;
+  const before = expand(reshape(cast(iota(past), "int32"), [1, past]), [batch, past]);
+  const keys = reshape(concat([before, at], 1), [batch, 1, 1, past.plus(time)]);
+  return less(reshape(at, [batch, 1, time, 1]), add(keys, window));
+}
 
 /** The state of each row's last new token, [batch, width]; what comes after it is padding. */
 export const lastOf = layer((_, states: Tensor, last: Tensor): Tensor => {

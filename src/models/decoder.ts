@@ -23,7 +23,10 @@ export function decoderStep(given: DecoderInput) {
     const p = root.at("decoder");
     const table = tokenTable(p, "tokens", config.vocab, config);
     const pasts = continued(p, inputs, config);
-    const states = stack(p, embedded(p, table, inputs.ids, config, pasts[0].places), config, (i) => ({ causal: true, past: pasts[i] }));
+    const states = stack(p, embedded(p, table, inputs.ids, config, { places: pasts[0].places }), config, (i) => ({
+      causal: true,
+      past: pasts[i],
+    }));
     return nextToken(tokenScores(p, table, lastOf(p, states, inputs.last), config));
   });
 }

@@ -3,20 +3,20 @@ import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { int32 } from "../graph/type.ts";
 import { knownSource } from "../layers/attention.ts";
-import { type EncoderDecoderConfig, type EncoderDecoderInput, encoderDecoderConfig } from "./config.ts";
+import { decoderSide, type EncoderDecoderConfig, type EncoderDecoderInput, encoderDecoderConfig, kvHeadsOf } from "./config.ts";
 import { continued, final, headSizes, keptInputs, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
 import { effective, type Mode } from "./mode.ts";
 import { embedded, keyMask, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
 
-const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
+export const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
 
 /** Source and target share a table unless the source has a vocabulary of its own. */
-const sourceTable = (p: Scope, config: EncoderDecoderConfig): Tensor | undefined =>
+export const sourceTable = (p: Scope, config: EncoderDecoderConfig): Tensor | undefined =>
   config.sourceVocab === undefined ? undefined : tokenTable(p, "source-tokens", config.sourceVocab, config);
 
 /** What the encoder makes of the source, [batch, sourceTime, width]. */
-const encodedSource = layer((p, table: Tensor, source: Tensor, lengths: Tensor, config: EncoderDecoderConfig): Tensor => {
+export const encodedSource = layer((p, table: Tensor, source: Tensor, lengths: Tensor, config: EncoderDecoderConfig): Tensor => {
   const reader = p.at("encoder");
   const allowed = keyMask(realPositions(lengths, source));
   return stack(reader, embedded(reader, table, source, config), config, () => ({ causal: false, allowed }));
@@ -30,8 +30,9 @@ interface Memory {
 /** The decoder's states for the target so far, [batch, time, width]. It sees its own past, and in every layer the encoder's last. */
 const writtenStates = layer((p, table: Tensor, { states, lengths }: Memory, target: Tensor, config: EncoderDecoderConfig): Tensor => {
   const writer = p.at("decoder");
+  const side = decoderSide(config);
   const memory = { states, allowed: keyMask(realPositions(lengths, states)) };
-  return stack(writer, embedded(writer, table, target, config), config, () => ({ causal: true, memory }));
+  return stack(writer, embedded(writer, table, target, side), side, () => ({ causal: true, memory }));
 });
 
 /** The scores of every next target token, [batch, time, vocab]. */
@@ -45,12 +46,13 @@ export const encoderDecoder = layer((p, pair: Pair, given: EncoderDecoderConfig,
 
 /** What cross-attention keeps of the source: keys and values for every layer. */
 export function keptSource(config: EncoderDecoderConfig): { input: string; size: number }[] {
-  const { key, value } = headSizes(config);
+  const side = decoderSide(config);
+  const { key, value } = headSizes(side);
   const ofLayer = (i: number) => [
     { input: `sourceKeys.${i}`, size: key },
     { input: `sourceValues.${i}`, size: value },
   ];
-  return Array.from({ length: config.layers }, (_, i) => ofLayer(i)).flat();
+  return Array.from({ length: side.layers }, (_, i) => ofLayer(i)).flat();
 }
 
 const sourceInputs = { source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]) };
@@ -61,31 +63,31 @@ const sourceInputs = { source: int32(["batch", "sourceTime"]), lengths: int32(["
  */
 export function encoderDecoderSteps(given: EncoderDecoderInput) {
   const config = encoderDecoderConfig({ ...given, dropout: 0 });
+  const side = decoderSide(config);
   return {
     encode: tensorFunction(sourceInputs, (root, inputs) => {
       const p = root.at("model");
       const table = sourceTable(p, config) ?? targetTable(p, config);
       const states = encodedSource(p, table, inputs.source, inputs.lengths, config);
-      const known = Array.from({ length: config.layers }, (_, i) =>
-        knownSource(p.at("decoder").at("block", i).at("cross"), states, config),
-      );
+      const known = Array.from({ length: side.layers }, (_, i) => knownSource(p.at("decoder").at("block", i).at("cross"), states, side));
       const arrays = known.flatMap(({ k, v }) => [k, v]);
       return Object.fromEntries(keptSource(config).map(({ input }, i) => [input, arrays[i]]));
     }),
     next: tensorFunction(
       {
-        ...stepInputs(config, "model/decoder"),
-        ...keptInputs(keptSource(config), config.heads, "sourceTime"),
+        ...stepInputs(side, "model/decoder"),
+        ...keptInputs(keptSource(config), kvHeadsOf(side), "sourceTime"),
         lengths: int32(["batch"]),
       },
       (root, inputs: Readonly<Record<string, Tensor>>) => {
         const p = root.at("model");
         const writer = p.at("decoder");
         const table = targetTable(p, config);
-        const pasts = continued(writer, inputs, config);
+        const pasts = continued(writer, inputs, side);
         const allowed = keyMask(realPlaces(inputs.lengths, inputs["sourceKeys.0"].shape[2]));
         const known = (i: number) => ({ k: inputs[`sourceKeys.${i}`], v: inputs[`sourceValues.${i}`] });
-        const written = stack(writer, embedded(writer, table, inputs.ids, config, pasts[0].places), config, (i) => ({
+        const tokens = embedded(writer, table, inputs.ids, side, { places: pasts[0].places });
+        const written = stack(writer, tokens, side, (i) => ({
           causal: true,
           past: pasts[i],
           memory: { known: known(i), allowed },

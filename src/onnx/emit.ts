@@ -25,17 +25,22 @@ import {
 export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
 
 /** A protobuf message, and so a model with everything inside, ends at 2 GiB. */
-const messageLimit = 2 ** 31 - 2 ** 20;
+export const messageLimit = 2 ** 31 - 2 ** 20;
+
+/** Smaller tensors stay in the model: shapes must be known to whoever reads it. */
+const smallest = 1024;
 
 /** Where a parameter's numbers are. */
 export type WeightSource =
   | { readonly kind: "inline"; readonly data: TypedArray }
+  /** Numbers of 16 bits (IEEE half), which the model itself turns into those of 32. */
+  | { readonly kind: "half"; readonly data: Uint16Array }
   /** In another file, at a byte offset, as in a safetensors file beside the model. */
   | { readonly kind: "external"; readonly file: string; readonly offset: number };
 
 export interface EmitOptions {
-  /** Parameters are inputs if this is left out (training), else initializers (inference). */
-  readonly weights?: (name: string) => WeightSource;
+  /** Parameters are inputs if this is left out or knows nothing of them (training), else initializers (inference). */
+  readonly weights?: (name: string) => WeightSource | undefined;
   /** Adds a first output that is a sequence, not a tensor; see `node/engine.ts` for what it is good for. */
   readonly sequence?: boolean;
   /**
@@ -43,6 +48,12 @@ export interface EmitOptions {
    * whoever makes a session knows its engine, passes it, and gets the faster form.
    */
   readonly target?: Target;
+  /** The operator set; the newest that qkv knows if left out. Readers refuse one that they do not know, and none of ours needs more than 20. */
+  readonly opset?: number;
+  /** Names of outputs as they are, for a file that others read. If left out they have a prefix, which keeps them apart from inputs. */
+  readonly plainNames?: boolean;
+  /** Takes large tensors into a file beside the model as soon as they are known, and says where they begin in it. */
+  readonly outside?: { readonly file: string; write(bytes: Uint8Array): number };
 }
 
 /** The name of the output that is a sequence. */
@@ -108,13 +119,13 @@ class ModelWriter implements Emitter {
       irVersion: BigInt(onnxVersions.ir),
       producerName: "qkv",
       opsetImport: [
-        { domain: "", version: BigInt(onnxVersions.opset) },
+        { domain: "", version: BigInt(this.#options.opset ?? onnxVersions.opset) },
         ...(microsoft ? [{ domain: "com.microsoft", version: BigInt(onnxVersions.microsoft) }] : []),
       ],
       graph: {
         name: "qkv",
         node: nodes.map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
-        initializer: [...this.#initializers.values()],
+        initializer: this.#readInitializers(nodes, output),
         input: this.#inputs,
         output,
       },
@@ -152,7 +163,7 @@ class ModelWriter implements Emitter {
     if (found) return found.name;
     const name = `${prefixes.internal}c${this.#initializers.size}`;
     const dims = shape.map(BigInt);
-    this.#initializers.set(key, create(TensorProtoSchema, { name, dims, dataType: elementTypes[dtype], rawData: raw }));
+    this.#initializers.set(key, create(TensorProtoSchema, { name, dims, dataType: elementTypes[dtype], ...this.#stored(raw) }));
     return name;
   }
 
@@ -236,22 +247,24 @@ class ModelWriter implements Emitter {
         `the weights "${name}" are in the file ${source.file}, and ${this.target.name} reads none beside a model; give them as numbers`,
       );
     const dims = tensor.shape.map((dim) => BigInt(dim.known));
-    const common = { name, dims, dataType: elementTypes[tensor.dtype] };
     const length = tensor.shape.reduce((n, dim) => n * dim.known, bytesPerElement(tensor.dtype));
-    const proto =
-      source.kind === "inline"
-        ? { ...common, rawData: new Uint8Array(source.data.buffer, source.data.byteOffset, source.data.byteLength) }
-        : {
-            ...common,
-            dataLocation: 1,
-            externalData: [
-              { key: "location", value: source.file },
-              { key: "offset", value: `${source.offset}` },
-              { key: "length", value: `${length}` },
-            ],
-          };
-    this.#initializers.set(`parameter ${name}`, create(TensorProtoSchema, proto));
-    this.#values.set(tensor, name);
+    const dataType = source.kind === "half" ? halfType : elementTypes[tensor.dtype];
+    const stored = source.kind === "external" ? placed(source.file, source.offset, length) : this.#stored(bytesOf(source.data));
+    this.#initializers.set(`parameter ${name}`, create(TensorProtoSchema, { name, dims, dataType, ...stored }));
+    this.#place = name;
+    this.#values.set(tensor, source.kind === "half" ? this.node("Cast", [name], { to: elementTypes[tensor.dtype] }) : name);
+  }
+
+  /** Numbers in the model, or where they are in the file beside it. */
+  #stored(raw: Uint8Array): { rawData: Uint8Array } | ReturnType<typeof placed> {
+    const { outside } = this.#options;
+    return outside && raw.length >= smallest ? placed(outside.file, outside.write(raw), raw.length) : { rawData: raw };
+  }
+
+  /** Without those that nothing reads: a file of its own would carry them for nothing. */
+  #readInitializers(nodes: readonly { readonly input: readonly Value[] }[], outputs: readonly ValueInfoProto[]): TensorProto[] {
+    const read = new Set([...nodes.flatMap(({ input }) => input), ...outputs.map(({ name }) => name)]);
+    return [...this.#initializers.values()].filter(({ name }) => read.has(name));
   }
 
   /** Outputs carry the names that the caller gave: a node's own output is renamed, also where it is read; anything else is copied. */
@@ -260,7 +273,7 @@ class ModelWriter implements Emitter {
     const renamed = new Map<Value, Value>();
     const infos = [...this.#graph.outputs].map(([name, tensor]) => {
       const value = this.#values.get(tensor) as Value;
-      const output = outputName(name);
+      const output = this.#options.plainNames ? name : outputName(name);
       const maker = makers.get(value);
       if (maker && !renamed.has(value)) {
         maker.output[maker.output.indexOf(value)] = output;
@@ -310,6 +323,22 @@ class ModelWriter implements Emitter {
     }
   }
 }
+
+/** A tensor's numbers in another file. */
+const placed = (file: string, offset: number, length: number) => ({
+  dataLocation: 1,
+  externalData: [
+    { key: "location", value: file },
+    { key: "offset", value: `${offset}` },
+    { key: "length", value: `${length}` },
+  ],
+});
+
+/** ONNX's number for IEEE halves, which no tensor of ours has. */
+const halfType = 10;
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray | Uint16Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
 
 /** The name of an output inside the model. It cannot clash with an input. */
 export const outputName = (name: string): string => `${prefixes.output}${name}`;

@@ -1,13 +1,15 @@
+import type { DType } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { Dim, sum as total } from "../graph/dim.ts";
-import type { Value } from "../graph/emitter.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
 import { type Attributes, defineOp } from "../graph/op.ts";
 import { inPart } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
-import { mul, sameDType, sub, wantFloat } from "./arithmetic.ts";
+import { mul, sameDType, square, sub, wantFloat } from "./arithmetic.ts";
 import { dropoutCost, dropoutOf, dropThreshold, lowerDropout } from "./dropout.ts";
 import { bytes, real } from "./example.ts";
+import { tanh } from "./functions.ts";
 import { lowerProduct, matmul, productCost } from "./products.ts";
 import { sum, sumTo } from "./sum.ts";
 
@@ -34,6 +36,8 @@ function patternShape([q, k, v, bias]: readonly TensorType[]): TensorType["shape
 /** `threshold` is that of dropout: where it is above 0, the last input is its noise, a byte for each weight of the pattern. */
 interface AttendAttributes extends Attributes {
   readonly scale: number;
+  /** Scores go through cap · tanh(score/cap) before the bias is added. */
+  readonly cap?: number;
   readonly threshold: number;
 }
 
@@ -64,19 +68,23 @@ const attendOp = defineOp<AttendAttributes>("attend", {
   // dS = P ∘ (dO Vᵀ − rowsum(dO ∘ O)): the row sum of dP ∘ P, taken where it is smaller. What is dropped from P is dropped from dO Vᵀ too.
   vjp({ g, inputs, outputs: [o, pattern], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
-    const { scale, threshold } = attributes;
+    const { scale, cap, threshold } = attributes;
     const dropped = (x: Tensor) => (noise ? dropoutOf(x, noise, threshold) : x);
     const along = sum(mul(g, o), { axis: -1, keep: true });
     const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true }));
     const ds = mul(pattern, sub(dropped(dp), along));
-    const [dq, dk] = inPart("scores", () => [matmul(ds, k, { scale }), matmul(ds, q, { transposeA: true, scale })]);
+    const dRaw = cap === undefined ? ds : mul(ds, capSlope(q, k, scale, cap));
+    const [dq, dk] = inPart("scores", () => [matmul(dRaw, k, { scale }), matmul(dRaw, q, { transposeA: true, scale })]);
     const dv = inPart("weighted sum", () => matmul(dropped(pattern), g, { transposeA: true }));
     return [dq, dk, dv, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
   },
   onnx(e, inputs, { inputs: [{ dtype, shape }], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
     const rank = shape.length;
-    const scores = lowerProduct(e, [q, rank], [k, rank], dtype, { transposeA: false, transposeB: true, scale: attributes.scale });
+    const { scale, cap } = attributes;
+    const within = cap === undefined ? scale : scale / cap;
+    const raw = lowerProduct(e, [q, rank], [k, rank], dtype, { transposeA: false, transposeB: true, scale: within });
+    const scores = lowerCap(e, raw, dtype, cap);
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
     const kept = noise === undefined ? pattern : lowerDropout(e, pattern, noise, dtype, attributes.threshold);
     return [e.node("MatMul", [kept, v]), pattern];
@@ -86,8 +94,10 @@ const attendOp = defineOp<AttendAttributes>("attend", {
     const softmax = bias // which reads and writes; adding a bias reads and writes once more
       ? { flops: size(pattern).times(6), bytes: byteSize(pattern).times(4).plus(byteSize(bias)) }
       : { flops: size(pattern).times(5), bytes: byteSize(pattern).times(2) };
+    const capped = attributes.cap === undefined ? [] : [{ part: "scores", ...capCost(pattern) } as const];
     return [
       { part: "scores", ...productCost(pattern, lastDim(q)), bytes: bytesOf(q, k, pattern) },
+      ...capped,
       { part: "softmax", ...softmax },
       ...(noise ? [{ part: "dropout", ...dropoutCost(pattern, noise) } as const] : []),
       { part: "weighted sum", ...productCost(mixed, lastDim(pattern)), bytes: bytesOf(pattern, v, mixed) },
@@ -109,13 +119,31 @@ const attendOp = defineOp<AttendAttributes>("attend", {
       attributes: { scale: 0.3, threshold: 77 },
       nonEmpty: ["k"],
     },
+    {
+      inputs: [real(f, "a", "q", 2), real(f, "a", "k", 2), real(f, "a", "k", 3), real(f, "q", "k")],
+      attributes: { scale: 0.7, cap: 0.8, threshold: 0 },
+      nonEmpty: ["k"],
+    },
   ],
 });
 
 export const isAttend = attendOp.is;
 
+/** 1 − tanh²(score/cap). The scores are computed again: to keep them would take a pattern's memory in every layer. */
+function capSlope(q: Tensor, k: Tensor, scale: number, cap: number): Tensor {
+  return inPart("scores", () => sub(1, square(tanh(matmul(q, k, { transposeB: true, scale: scale / cap })))));
+}
+
+/** cap · tanh(x), where x is the score over the cap. */
+const lowerCap = (e: Emitter, x: Value, dtype: DType, cap: number | undefined): Value =>
+  cap === undefined ? x : e.node("Mul", [e.node("Tanh", [x]), e.scalar(dtype, cap)]);
+
+const capCost = (pattern: TensorType) => ({ flops: size(pattern).times(2), bytes: byteSize(pattern).times(4) }); // two passes
+
 export interface AttendOptions {
   readonly scale: number;
+  /** Where scores end: cap · tanh(score/cap). */
+  readonly cap?: number;
   /** Added to the scores (masks, distances); it broadcasts. */
   readonly bias?: Tensor;
   /** Weights of the pattern that are dropped before the values are mixed. */
@@ -123,17 +151,17 @@ export interface AttendOptions {
 }
 
 /**
- * softmax(scale · q kᵀ + bias) v, and the pattern, as it was before anything was dropped. The pattern is there to be looked at: no
+ * softmax(scale · q kᵀ + bias) v, with capped scores where a cap is given, and the pattern, as it was before anything was dropped. The pattern is there to be looked at: no
  * gradient passes through it. To change it, compose the parts instead.
  */
-export function attend(q: Tensor, k: Tensor, v: Tensor, { scale, bias, dropout }: AttendOptions): { mixed: Tensor; pattern: Tensor } {
+export function attend(q: Tensor, k: Tensor, v: Tensor, { scale, cap, bias, dropout }: AttendOptions): { mixed: Tensor; pattern: Tensor } {
   const threshold = dropThreshold(dropout?.rate ?? 0);
   const inputs = [q, k, v, ...(bias ? [bias] : []), ...(dropout && threshold > 0 ? [dropout.noise] : [])];
-  const [mixed, pattern] = inPart("softmax", () => attendOp.apply(inputs, { scale, threshold }));
+  const [mixed, pattern] = inPart("softmax", () => attendOp.apply(inputs, { scale, ...(cap !== undefined && { cap }), threshold }));
   return { mixed, pattern };
 }
 
-const attendPastOp = defineOp<{ scale: number }>("attendPast", {
+const attendPastOp = defineOp<{ scale: number; cap?: number }>("attendPast", {
   type(inputs) {
     wantFloat(...inputs);
     for (const x of inputs) sameDType([inputs[0], x]);
@@ -145,19 +173,20 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
       throw new GraphError(`the bias ${showShape(bias.shape)} does not broadcast to the scores ${showShape(shape)}`);
     return tensorType(q.dtype, [...newShape.slice(0, -1), v.shape[v.shape.length - 1]]);
   },
-  onnx(e, [q, oldK, oldV, k, v, bias], { inputs: [{ dtype }, { shape: past }, , { shape: own }], attributes: { scale } }) {
+  onnx(e, [q, oldK, oldV, k, v, bias], { inputs: [{ dtype }, { shape: past }, , { shape: own }], attributes: { scale, cap } }) {
     // One query is the usual case, and ONNX Runtime has a product of its own for one row, but only without a scale.
-    const scaled = scale === 1 ? q : e.node("Mul", [q, e.scalar(dtype, scale)]);
+    const within = cap === undefined ? scale : scale / cap;
+    const scaled = within === 1 ? q : e.node("Mul", [q, e.scalar(dtype, within)]);
     const rank = past.length;
     const scoresOf = (keys: Value) =>
       lowerProduct(e, [scaled, rank], [keys, rank], dtype, { transposeA: false, transposeB: true, scale: 1 });
-    const scores = e.node("Concat", [scoresOf(oldK), scoresOf(k)], { axis: -1 });
+    const scores = lowerCap(e, e.node("Concat", [scoresOf(oldK), scoresOf(k)], { axis: -1 }), dtype, cap);
     const pattern = e.node("Softmax", [e.node("Add", [scores, bias])], { axis: -1 });
     const sizes = e.dims([past[past.length - 2], own[own.length - 2]]);
     const [before, now] = e.nodes("Split", [pattern, sizes], { axis: -1 }, { outputs: 2 });
     return e.node("Add", [e.node("MatMul", [before, oldV]), e.node("MatMul", [now, v])]);
   },
-  cost: (inputs, [y]) => {
+  cost: (inputs, [y], { cap }) => {
     const [q, oldK, oldV, k, v, bias] = inputs;
     const seen = [oldK, k].map(({ shape }) => shape[shape.length - 2]);
     const pattern = tensorType(y.dtype, [...y.shape.slice(0, -1), total(seen)]);
@@ -166,6 +195,7 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
     const passes = byteSize(pattern).times(8).plus(byteSize(q)).plus(byteSize(y).times(4));
     return [
       { part: "scores", ...productCost(pattern, lastDim(q)), bytes: bytesOf(q, oldK, k, pattern) },
+      ...(cap === undefined ? [] : [{ part: "scores", ...capCost(pattern) } as const]),
       { part: "softmax", flops: size(pattern).times(6), bytes: byteSize(bias).plus(passes) },
       { part: "weighted sum", ...productCost(y, lastDim(pattern)), bytes: bytesOf(pattern, oldV, v, y) },
     ];
@@ -183,6 +213,18 @@ const attendPastOp = defineOp<{ scale: number }>("attendPast", {
       attributes: { scale: 0.5 },
       nonEmpty: ["a", "h", "p", "t", "d"],
     },
+    {
+      inputs: [
+        real(f, "a", "h", "t", "d"),
+        real(f, "a", "h", "p", "d"),
+        real(f, "a", "h", "p", "e"),
+        real(f, "a", "h", "t", "d"),
+        real(f, "a", "h", "t", "e"),
+        real(f, "a", 1, "t", Dim.of("p").plus("t")),
+      ],
+      attributes: { scale: 0.5, cap: 0.8 },
+      nonEmpty: ["a", "h", "p", "t", "d"],
+    },
   ],
 });
 
@@ -195,5 +237,6 @@ export const attendPast = (
   q: Tensor,
   past: { readonly k: Tensor; readonly v: Tensor },
   own: { readonly k: Tensor; readonly v: Tensor },
-  { scale, bias }: { scale: number; bias: Tensor },
-): Tensor => inPart("softmax", () => attendPastOp.one([q, past.k, past.v, own.k, own.v, bias], { scale }));
+  { scale, cap, bias }: { scale: number; cap?: number; bias: Tensor },
+): Tensor =>
+  inPart("softmax", () => attendPastOp.one([q, past.k, past.v, own.k, own.v, bias], { scale, ...(cap !== undefined && { cap }) }));

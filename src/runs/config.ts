@@ -2,10 +2,12 @@ import { z } from "zod";
 import { ConfigError, type ErrorFacts, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { sourceSchema } from "../data/source.ts";
+import { hubRecordSchema } from "../hub/record.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
-import { taskNames } from "../text/columns.ts";
+import { foreignTasks, taskNames } from "../text/columns.ts";
+import { chatFormatSchema } from "../tokens/chat-template.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
 
@@ -18,6 +20,14 @@ const rate = between(0, 1e6);
 
 /** What can make a classifier's probabilities true: a temperature (Guo et al. 2017). */
 export const calibrations = ["temperature", "none"] as const;
+
+/** An adapter that is trained in the place of the weights; its targets are named one by one. */
+const loraSchema = z.strictObject({
+  rank: whole(1, 65_536),
+  alpha: between(0, 1e6),
+  dropout: shareBelow1,
+  targets: z.array(z.string().min(1)).min(1),
+});
 
 const trainingSchema = z.strictObject({
   steps: count,
@@ -53,6 +63,10 @@ const trainingSchema = z.strictObject({
   reports: z.literal("plain").optional(),
   /** Scopes of parameters that are not trained. */
   freeze: z.array(z.string().min(1)).optional(),
+  /** Whether blocks are computed again for their gradients rather than kept. */
+  checkpointBlocks: z.boolean().optional(),
+  /** LoRA: the weights stay those of the base, and an adapter beside them is trained; all is trained if left out. */
+  lora: loraSchema.optional(),
 });
 
 /** The run whose weights were the start. */
@@ -68,11 +82,13 @@ const originSchema = z.strictObject({
 
 const runSchema = z.strictObject({
   format: z.literal(1),
-  task: z.enum(taskNames),
+  task: z.enum([...taskNames, ...foreignTasks]),
   model: z.record(z.string(), z.unknown()),
   /** Names of labels or tags, in the order of their scores. */
   labels: z.array(z.string()).optional(),
   tokenizer: z.strictObject({ kind: z.string(), sha256: z.string() }),
+  /** How conversations are read; only of a run that was trained on some, or began with a model that knew how. */
+  chat: chatFormatSchema.optional(),
   data: z.strictObject({
     source: sourceSchema,
     /** SHA-256 of all that is trained on and validated with. */
@@ -85,6 +101,8 @@ const runSchema = z.strictObject({
   }),
   training: trainingSchema,
   from: originSchema.optional(),
+  /** What a model from outside came with. */
+  hub: hubRecordSchema.optional(),
 });
 
 export type Origin = z.output<typeof originSchema>;
@@ -107,7 +125,7 @@ export function parseRunConfig(text: string, file: string, models: readonly Defi
     throw new FormatError(message, { ...facts, file });
   }
   const { model, ...rest } = result.data;
-  const able: readonly unknown[] = modelsFor(rest.task);
+  const able: readonly unknown[] = rest.task === "embed" || rest.task === "mlm" ? ["encoder"] : modelsFor(rest.task);
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
     throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
   const weights = rest.training.classWeights;

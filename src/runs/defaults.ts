@@ -37,10 +37,10 @@ export function modelDefaults(task: Task, model: ModelName): Readonly<Record<str
 }
 
 /** SwiGLU has three matrices where others have two; with 8/3 of the width inside, the parameters are as many. */
-export const swigluHidden = (width: number): number => Math.max(1, 8 * Math.round(width / 3));
+export const gatedHidden = (width: number): number => Math.max(1, 8 * Math.round(width / 3));
 
 /** Longer examples are cut to this, unless a context is given: what is trained on costs time. */
-const longestTrained: Readonly<Record<Exclude<Task, "lm">, number>> = { classify: 256, tag: 256, translate: 128 };
+const longestTrained: Readonly<Record<Task, number>> = { classify: 256, tag: 256, translate: 128, lm: 512 };
 
 /** A reader of short texts has room for a few sentences more. */
 const fewestPlaces = 128;
@@ -50,7 +50,7 @@ const fewestPlaces = 128;
  * room: places cost nothing until a text fills them. A learned table is the exception, since places that no example reached have learned
  * nothing; so are examples that are cut themselves, as those to come then are too; and a translator's context is also the most that it writes.
  */
-export function contextFor(task: Exclude<Task, "lm">, longest: number, positions: unknown): number {
+export function contextFor(task: Task, longest: number, positions: unknown): number {
   const most = longestTrained[task];
   const roomy = task !== "translate" && positions !== "learned" && longest <= most;
   return roomy ? Math.max(2 * longest, fewestPlaces) : Math.max(1, Math.min(longest, most));
@@ -84,9 +84,10 @@ const byTask: Readonly<Record<Task, Settled>> = {
 const continuedRate = 0.5;
 
 /** What a run that goes on from another takes over from it: what it learns by, not how long. */
-export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig): Partial<TrainingConfig> {
-  const { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate } = parent;
-  const lr = given.schedule === "noam" ? {} : { lr: continuedRate * parent.lr };
+export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig, lora?: unknown): Partial<TrainingConfig> {
+  const { batch, optimizer, beta1, beta2, decayAll, clip, labelSmoothing, accumulate } = parent;
+  const weightDecay = lora ? 0 : parent.weightDecay; // what decays in an adapter is what was learned
+  const lr = given.schedule === "noam" ? {} : { lr: (lora ? 1 : continuedRate) * parent.lr };
   return { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
 }
 

@@ -5,22 +5,23 @@ import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
 import type { DataSource } from "../data/source.ts";
-import { diskError, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
+import { isHubFolder } from "../disk/hub-folder.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
-import { modelLoss } from "../models/any.ts";
+import { hubTokenizer } from "../hub/tokenizer.ts";
+import { type ModelConfig, modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Device } from "../runtime/device.ts";
-import { parseTokenizer, saveTokenizer } from "../tokens/index.ts";
+import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
-import { parseRunConfig, type RunConfig, runConfigText, type Task } from "./config.ts";
+import { adapterFile, adapterIn } from "./adapter.ts";
+import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
 /** What a run has, beside its config. */
-const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
+const runOnly = ["model.safetensors", "adapter", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -28,12 +29,13 @@ export const paths = (folder: string) => ({
   model: join(folder, "model.safetensors"),
   log: join(folder, "log.jsonl"),
   checkpoints: join(folder, "checkpoints"),
+  adapter: adapterIn(folder),
   calibration: join(folder, "calibration.json"),
   lock: join(folder, "lock"),
 });
 
 /** Where a run goes when nothing else is said: runs/<name>-<task>. */
-export function usualFolder(source: DataSource, task: Task): string {
+export function usualFolder(source: DataSource, task: RunConfig["task"]): string {
   return join("runs", `${shortName(source) || "data"}-${task}`);
 }
 
@@ -146,16 +148,6 @@ function readLock(file: string): string {
   }
 }
 
-export function isAlive(pid: number): boolean {
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { code?: string }).code === "EPERM"; // alive, and somebody else's
-  }
-}
-
 export const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** The config comes last, after whatever else the run begins with: with it, the folder is a run. */
@@ -170,6 +162,10 @@ export interface OpenRun {
   readonly folder: string;
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
+  /** The model that its weights are of, where `config.model` has another head: of a run that is gone on from for another task. */
+  readonly body?: ModelConfig;
+  /** Of a model that is no run, but somebody else's folder or file: where its weights are. */
+  readonly outside?: { readonly files: readonly string[]; weights(): Weights };
 }
 
 /** Reads a run's config and tokenizer, checked. */
@@ -177,9 +173,15 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
   const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
   if (!isRun(folder))
     throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
+  if (isHubFolder(folder))
+    throw new RunError(
+      sentence`${folder} is a model of Hugging Face, and no run that could go on; train from it: ${call("train", "<data>", { from: folder })}`,
+      { code: "run.missing" },
+    );
   const config = parseRunConfig(readText(configFile), configFile, models);
   const text = readText(tokenizerFile);
-  const tokenizer = parseTokenizer(text, tokenizerFile);
+  // what stands around a text is for models from elsewhere
+  const tokenizer = config.hub ? hubTokenizer(text, tokenizerFile, config.hub) : unframed(parseTokenizer(text, tokenizerFile));
   if (sha256(text) !== config.tokenizer.sha256)
     throw new RunError(
       `${tokenizerFile} is not the tokenizer that the model was trained with (its SHA-256 differs from the one in config.json)`,
@@ -211,11 +213,16 @@ export const noWeights = (folder: string): RunError =>
     { code: "run.unsaved" },
   );
 
-/** The weights to use: model.safetensors, checked against the config. */
-export function runWeights({ folder, config }: OpenRun): Weights {
+/** The file to ship: the weights, or the adapter of a run that was trained with LoRA. */
+export const shippedFile = (folder: string): string =>
+  existsSync(adapterFile(adapterIn(folder))) ? adapterFile(adapterIn(folder)) : paths(folder).model;
+
+/** The weights that lie in a run: model.safetensors, checked against the config. */
+export function runWeights({ folder, config, outside, body }: OpenRun): Weights {
+  if (outside) return outside.weights();
   const file = paths(folder).model;
   if (!existsSync(file)) throw noWeights(folder);
-  return weightsInFile(file, parametersOf(modelLoss(config.model)));
+  return weightsInFile(file, parametersOf(modelLoss(body ?? config.model)));
 }
 
 const calibrationSchema = z.object({
@@ -233,7 +240,8 @@ export type Calibration = z.output<typeof calibrationSchema>;
 
 /** What belongs to the weights in model.safetensors; nothing, if nothing was fitted to them. */
 export function readCalibration(folder: string): Calibration | undefined {
-  const { calibration: file, model } = paths(folder);
+  const file = paths(folder).calibration;
+  const model = shippedFile(folder);
   if (!existsSync(file)) return undefined;
   const found = calibrationSchema.safeParse(parsed(readText(file)));
   if (!found.success)
@@ -248,27 +256,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"]): TrainedParts {
-  const { folder, config, tokenizer } = run;
-  let weights: Weights | undefined;
-  let temperature: number | undefined;
-  return {
-    model: config.model,
-    tokenizer,
-    labels: config.labels,
-    device,
-    name: folder,
-    warn,
-    get weights() {
-      weights ??= runWeights(run);
-      return weights;
-    },
-    get temperature() {
-      temperature ??= readCalibration(folder)?.temperature ?? 1;
-      return temperature;
-    },
-  };
 }

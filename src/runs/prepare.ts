@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { elementCount } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
@@ -9,11 +10,18 @@ import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from
 import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
+import { chatOf } from "../hub/chat.ts";
+import { familyCalled } from "../hub/families.ts";
+import { joinedInFamily } from "../hub/peft.ts";
+import type { HubRecord } from "../hub/record.ts";
+import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import { type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Example, Labelling } from "../text/examples.ts";
+import { usualChat } from "../tokens/chat-template.ts";
 import {
   type NormalForm,
   parseTokenizer,
@@ -23,24 +31,29 @@ import {
   type TokenizerKind,
   tokenizerKinds,
   trainTokenizer,
+  unframed,
 } from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
+import { loraLayout } from "./adapter.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { contextFor, continuedTraining, modelDefaults, modelFor, swigluHidden, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, tokenizerFor, trainingDefaults } from "./defaults.ts";
 import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
+import { carryBody, newHeadSentence, parentFor } from "./new-head.ts";
 import {
   continuedModel,
   goneLabels,
   joinedLabels,
+  originOf,
   parentWeights,
+  refuseAdapter,
+  refuseNewLabels,
   refuseOtherLabelling,
-  refuseOtherTask,
   refuseTokenizer,
 } from "./parent.ts";
 
@@ -59,9 +72,20 @@ export interface RunSettings {
   readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
   /** How much each class counts (classify, tag). */
   readonly classWeights?: ClassWeights;
-  readonly training?: Partial<Omit<TrainingConfig, "classWeights">>;
+  readonly training?: Partial<Omit<TrainingConfig, "classWeights" | "lora">>;
+  /** An adapter to train in the place of the weights of `from`; a rank, or more of it. */
+  readonly lora?: LoraSettings;
   /** A run whose weights are the start; its tokenizer and its model are those of the new run. */
   readonly from?: OpenRun;
+}
+
+/** What is left out: alpha is twice the rank, nothing is dropped, and queries and values get adapters. */
+export interface LoraSettings {
+  readonly rank: number;
+  readonly alpha?: number;
+  readonly dropout?: number;
+  /** Names of matrices (q, k, v, out, gate, expand, contract …), or `all`. */
+  readonly targets?: readonly string[];
 }
 
 export interface Prepared {
@@ -78,9 +102,10 @@ export async function prepare(
   settings: RunSettings,
   { cache, rows, signal }: Pick<TrainOptions, "cache" | "rows" | "signal">,
 ): Promise<Prepared> {
-  const { model: given = {}, from } = settings;
-  if (from) refuseTokenizer(from, settings);
-  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
+  const { model: given = {}, from: wanted } = settings;
+  if (wanted) refuseTokenizer(wanted, settings);
+  refuseLora(settings);
+  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer; readonly from?: OpenRun } | undefined;
   const source = stratified(settings.source);
   const learn: Learn = async (found, texts) => {
     const { task } = found;
@@ -90,14 +115,14 @@ export async function prepare(
         path: "task",
       });
     refuseForTask(settings, task);
-    if (from) refuseOtherTask(from, task);
+    const from = wanted && parentFor(wanted, task);
     // wrong choices are told before the data is worked on
     const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
-    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal) };
+    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal), from };
   };
   const raw = await loadRaw(source, { task: settings.task, learn, rows, signal });
   if (!learned) throw new DataError("the data has no text to learn from");
-  const { early, tokenizer } = learned;
+  const { early, tokenizer, from } = learned;
   const task = taskOfData(raw);
   const found = raw.kind === "examples" ? labelsOf(raw) : undefined;
   const labelling = raw.kind === "examples" ? (labellingOf(raw.train) ?? "one") : "one";
@@ -107,32 +132,43 @@ export async function prepare(
   if (labels?.length === 1 && labelling === "one")
     throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
   const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, cache, signal });
+  const known = from && chatOf(from.config);
+  const chat = known ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
   const positions = "positions" in early ? early.positions : undefined;
   const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
-  const usual = longest === undefined ? undefined : contextFor(task as Exclude<Task, "lm">, longest, positions);
+  const usual = longest === undefined ? undefined : contextFor(task, longest, positions);
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
-    ? continuedModel(from, given, labels?.length)
+    ? continuedModel(from, given, labels?.length, labelling)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
-  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training) : (settings.training ?? {});
+  const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
+  if (from && lora && labels) refuseNewLabels(from, labels);
+  const asked = from ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora)) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
     ...(classWeights && { classWeights }),
+    ...(lora && { lora }),
   });
+  if (training.checkpointBlocks && model.model === "rnn")
+    throw new ConfigError(sentence`${setting("checkpointBlocks")} is for models with blocks, and an RNN has none; leave it out`, {
+      code: "config.conflict",
+      path: "training.checkpointBlocks",
+    });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), {
-    trained: trainedLayout(layout, training.freeze).total,
+    trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
     length: Math.min(model.context, longest ?? model.context),
   });
-  const begun = from && startOf(from, layout, training.seed);
+  const begun = from && (lora ? adapterStart(from, loraLayout(model, lora), training.seed) : startOf(from, layout, training.seed));
   const config: RunConfig = {
     format: 1,
     task,
     model,
     ...(labels && { labels }),
     tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
+    ...(chat && (chat !== known || from?.config.chat) && { chat }), // what came with a model stays in its record
     data: {
       source: task === "classify" ? source : settings.source,
       sha256: raw.sha256,
@@ -142,24 +178,79 @@ export async function prepare(
     },
     training,
     ...(begun && { from: begun.origin }),
+    ...(from?.config.hub && { hub: from.config.hub }),
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
-  const warnings = [...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer), ...gone, ...none];
+  const warnings = [
+    ...[...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)],
+    ...[...(begun?.said ?? []), ...gone, ...none],
+  ];
   return { config, tokenizer, encoded, warnings, start: begun?.start };
 }
 
 /** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
-function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
+function startOf(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
   const { weights, origin } = parentWeights(from);
   const start = initialise(layout, chance(seed));
-  carryOver(start, weights);
-  return { start, origin };
+  if (!from.body) {
+    carryOver(start, weights);
+    return { start, origin, said: [] };
+  }
+  const fresh = carryBody(start, weights, from.body);
+  const numbers = fresh.reduce((sum, name) => sum + elementCount(start.view(name).shape), 0);
+  return { start, origin, said: [newHeadSentence(from.folder, fresh, numbers)] };
+}
+
+interface Begun {
+  readonly start: ParameterBuffer;
+  readonly origin: Origin;
+  /** What is noteworthy about it. */
+  readonly said: readonly string[];
+}
+
+/** What a family of models never trains, such as sinusoids, is frozen beside what was asked for. */
+function withFixed({ config: { hub } }: OpenRun, asked: Partial<TrainingConfig>): Partial<TrainingConfig> {
+  const fixed = hub ? (familyCalled(hub.family)?.fixed ?? []) : [];
+  return fixed.length > 0 ? { ...asked, freeze: [...new Set([...(asked.freeze ?? []), ...fixed])] } : asked;
+}
+
+/** An adapter at its start, which changes nothing: B is 0. The weights that it stands beside stay where they are. */
+function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
+  return { start: initialise(layout, chance(seed)), origin: originOf(from), said: [] };
+}
+
+/** An adapter with everything settled: its targets are named one by one. */
+function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig, hub?: HubRecord): Lora {
+  const whole = joinedInFamily(model, hub && familyCalled(hub.family));
+  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets, { whole }) };
+}
+
+/** An adapter needs something to stand beside. */
+function refuseLora({ lora, from, training = {} }: RunSettings): void {
+  if (!lora) return;
+  if (!from)
+    throw new ConfigError(
+      sentence`${setting("lora")} trains an adapter beside weights that are there; say whose, with ${setting("from")}`,
+      {
+        code: "config.conflict",
+        path: "training.lora",
+      },
+    );
+  refuseAdapter(from);
+  if (training.freeze)
+    throw new ConfigError(
+      sentence`${setting("lora")} freezes all that is not the adapter, so ${setting("freeze")} has no meaning beside it`,
+      {
+        code: "config.conflict",
+        path: "training.freeze",
+      },
+    );
 }
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */
 const stratified = (source: DataSource): DataSource =>
-  source.kind === "recipe" || source.valid ? source : { split: "stratified", ...source };
+  source.kind === "recipe" || source.kind === "hub" || source.valid ? source : { split: "stratified", ...source };
 
 /** Settings that are for some tasks only. */
 function refuseForTask({ classWeights = "none", training = {} }: RunSettings, task: Task): void {
@@ -175,6 +266,8 @@ function refuseForTask({ classWeights = "none", training = {} }: RunSettings, ta
       path: wrong.path,
     });
 }
+
+const isConversation = (example: Example): boolean => "messages" in example;
 
 const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
 
@@ -219,12 +312,12 @@ export function modelWith(
 ): Architecture {
   const tasked = name === "encoder" ? { task, labels, labelling } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
-  const inside = isSwiglu(chosen) ? { hidden: swigluHidden(chosen.width) } : {};
+  const inside = hasGate(chosen) ? { hidden: gatedHidden(chosen.width) } : {};
   return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
 }
 
-const isSwiglu = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
-  chosen.activation === "swiglu" && typeof chosen.width === "number";
+const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
+  activations.some((name) => name === chosen.activation && isGated(name)) && typeof chosen.width === "number";
 
 /** Tokens of the longest example that is trained on. */
 const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>
@@ -232,7 +325,7 @@ const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): n
 
 async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
   const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
-  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train) : tokenizerFor[found.task]);
+  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train ?? []) : tokenizerFor[found.task]);
   if ((tokenizerKinds as readonly string[]).includes(kind))
     return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize, signal });
   if (!kind.endsWith(".json"))
@@ -246,7 +339,7 @@ async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings:
       code: "config.conflict",
       path: own,
     });
-  return parseTokenizer(await readTokenizer(kind), kind);
+  return unframed(parseTokenizer(await readTokenizer(kind), kind));
 }
 
 async function readTokenizer(file: string): Promise<string> {

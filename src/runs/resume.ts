@@ -4,6 +4,8 @@ import { loadRaw } from "../data/raw.ts";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { writeDurably } from "../disk/files.ts";
+import { chatOf } from "../hub/chat.ts";
+import { dataTask } from "../models/any.ts";
 import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
 import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, openRun, paths } from "./folder.ts";
@@ -22,12 +24,13 @@ export async function reopen(
   const { tokenizer } = opened;
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   const config: RunConfig = { ...opened.config, training: trainingConfig({ ...opened.config.training, ...given }) };
-  const raw = await loadRaw(config.data.source, { task: config.task, rows, signal });
+  const raw = await loadRaw(config.data.source, { task: dataTask(config.task), rows, signal });
   if (raw.sha256 !== config.data.sha256) throw new RunError(changedData(config), { code: "run.changed" });
   const taken = new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0;
   const pointless = changes.steps !== undefined && changes.steps <= taken; // nothing will happen, so nothing is written down
   if (Object.keys(given).length > 0 && !pointless) writeDurably(paths(folder).config, runConfigText(config));
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash: config.tokenizer.sha256, labels: config.labels, cache, signal });
+  const [{ labels }, chat] = [config, chatOf(config)];
+  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash: config.tokenizer.sha256, labels, chat, cache, signal });
   return { run: { ...opened, config }, encoded };
 }
 

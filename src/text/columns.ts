@@ -3,14 +3,20 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { listed, quoted } from "./quote.ts";
 
-/** What is learned from examples, and what is learned at all. */
-export const exampleTasks = ["classify", "tag", "translate"] as const;
-export const taskNames = ["lm", ...exampleTasks] as const;
-export type ExampleTask = (typeof exampleTasks)[number];
+/** What is learned: a language model from text or from examples, the others from examples. */
+export const taskNames = ["lm", "classify", "tag", "translate"] as const;
 export type Task = (typeof taskNames)[number];
+/** What examples are for; those of a language model are prompts with their completions, or conversations. */
+export const exampleTasks = ["classify", "tag", "translate", "lm"] as const satisfies readonly Task[];
+export type ExampleTask = (typeof exampleTasks)[number];
+
+/** What models from elsewhere are for besides: vectors of texts, and tokens that are hidden. */
+export const foreignTasks = ["embed", "mlm"] as const;
+/** What a model can be for. */
+export type ModelTask = Task | (typeof foreignTasks)[number];
 
 /** What a column is for. */
-export const roles = ["text", "label", "labels", "source", "target", "tags"] as const;
+export const roles = ["text", "label", "labels", "source", "target", "tags", "prompt", "completion", "messages"] as const;
 export type Role = (typeof roles)[number];
 export type ColumnNames = Readonly<Record<Role, string>>;
 /** Names of one's own for columns. */
@@ -21,6 +27,7 @@ export const tasks: Readonly<Record<ExampleTask, readonly [input: Role, answer: 
   classify: ["text", "label"],
   tag: ["text", "tags"],
   translate: ["source", "target"],
+  lm: ["prompt", "completion"],
 };
 
 /** How many labels a text has: one of those that there are, or any number of them. */
@@ -28,7 +35,12 @@ export const labellings = ["one", "several"] as const;
 export type Labelling = (typeof labellings)[number];
 
 /** What may hold the answer of each task. */
-const answers: Readonly<Record<ExampleTask, readonly Role[]>> = { classify: ["label", "labels"], tag: ["tags"], translate: ["target"] };
+const answers: Readonly<Record<ExampleTask, readonly Role[]>> = {
+  classify: ["label", "labels"],
+  tag: ["tags"],
+  translate: ["target"],
+  lm: ["completion", "messages"],
+};
 
 export interface Header {
   readonly columns: readonly string[];
@@ -38,7 +50,8 @@ export interface Header {
 
 export function columnNames(renamed: Columns = {}): ColumnNames {
   const { text = "text", label = "label", labels = "labels", source = "source", target = "target", tags = "tags" } = renamed;
-  return { text, label, labels, source, target, tags };
+  const { prompt = "prompt", completion = "completion", messages = "messages" } = renamed;
+  return { text, label, labels, source, target, tags, prompt, completion, messages };
 }
 
 /** The task whose answer is there: labels, tags or a target. A column that was named on purpose counts before the usual names. */
@@ -56,8 +69,8 @@ export function chooseTask({ columns, file, line }: Header, renamed: Columns = {
   const wanted = exampleTasks.flatMap((task) => answers[task].map((role) => names[role]));
   const near = printable(columns).map((column) => suggest(column, wanted));
   const tells = `no column tells the task (found ${listed(columns)}${near.find((text) => text !== "") ?? ""}); wanted one of ${choices(exampleTasks)}`;
-  const [label, tags, target] = (["label", "tags", "target"] as const).map(nameOf);
-  throw new DataError(sentence`${tells}; rename one, or give its name with ${label}, ${tags} or ${target}`, facts);
+  const [label, tags, target, completion] = (["label", "tags", "target", "completion"] as const).map(nameOf);
+  throw new DataError(sentence`${tells}; rename one, or give its name with ${label}, ${tags}, ${target} or ${completion}`, facts);
 }
 
 /** One label for each text, where there is such a column or one is named; several, where there are only those. */
@@ -66,6 +79,13 @@ export function chooseLabelling(columns: readonly string[], renamed: Columns = {
   if (renamed.label !== undefined) return "one";
   if (renamed.labels !== undefined) return "several";
   return columns.includes(names.labels) && !columns.includes(names.label) ? "several" : "one";
+}
+
+/** Whether what a language model learns from is conversations: where there are messages and no completions, or these are named. */
+export function holdsMessages(columns: readonly string[], renamed: Columns = {}): boolean {
+  const names = columnNames(renamed);
+  if (renamed.completion !== undefined) return false;
+  return renamed.messages !== undefined || (columns.includes(names.messages) && !columns.includes(names.completion));
 }
 
 /** What to say of a column that is not there. */

@@ -5,12 +5,13 @@ import {
   chooseTask,
   columnNames,
   type ExampleTask,
+  holdsMessages,
   type Labelling,
   missingColumn,
   type Role,
   tasks,
 } from "./columns.ts";
-import { type Field, labelList, scalar, tagList } from "./fields.ts";
+import { type Field, labelList, messageList, scalar, tagList } from "./fields.ts";
 import { parseRows, type TableFormat } from "./rows.ts";
 import { type Row, refuseTooMany } from "./table.ts";
 
@@ -45,7 +46,31 @@ export interface Tagged extends Origin {
   readonly tags: readonly string[];
 }
 
+/** A text to go on with, and what should come. */
+export interface Completed extends Origin {
+  readonly prompt: string;
+  readonly completion: string;
+}
+
+/** Who speaks, and what is said; whatever else a template may ask for. */
+export interface ChatMessage {
+  readonly role: string;
+  readonly content: string;
+  readonly [other: string]: unknown;
+}
+
+/** Messages of which those of the role `assistant` are answers to learn. */
+export interface Conversation extends Origin {
+  readonly messages: readonly ChatMessage[];
+  /** Answers before this message are only read. */
+  readonly from?: number;
+}
+
+/** Whether a message is what a model should say. */
+export const isAnswer = ({ role }: ChatMessage): boolean => role === "assistant";
+
 interface ExampleOf {
+  readonly lm: Completed | Conversation;
   readonly classify: Classified | SeveralLabelled;
   readonly translate: Pair;
   readonly tag: Tagged;
@@ -67,14 +92,30 @@ export interface ExampleOptions {
 
 type Read = <T>(role: Role, as: (value: unknown, field: Field) => T) => T;
 
-type Kind = Exclude<ExampleTask, "classify"> | Labelling;
+type Kind = Exclude<ExampleTask, "classify" | "lm"> | Labelling | "completed" | "chat";
+
+/** The columns that an example of each kind is read from. */
+const columnsOf: Readonly<Record<Kind, readonly Role[]>> = {
+  several: ["text", "labels"],
+  one: tasks.classify,
+  translate: tasks.translate,
+  tag: tasks.tag,
+  completed: tasks.lm,
+  chat: ["messages"],
+};
 
 const readers: Readonly<Record<Kind, (read: Read, file: string, line: number) => Example>> = {
   several: (read, file, line) => ({ text: read("text", scalar), labels: read("labels", labelList), file, line }),
   one: (read, file, line) => ({ text: read("text", scalar), label: read("label", scalar), file, line }),
   translate: (read, file, line) => ({ source: read("source", scalar), target: read("target", scalar), file, line }),
   tag: (read, file, line) => ({ text: read("text", scalar), tags: read("tags", tagList), file, line }),
+  completed: (read, file, line) => ({ ...completedOf(read("prompt", asRead), read("completion", asRead)), file, line }),
+  chat: (read, file, line) => ({ messages: read("messages", messageList), file, line }),
 };
+
+/** Text, or messages where both are messages. */
+const asRead = (value: unknown, field: Field): string | ChatMessage[] =>
+  Array.isArray(value) ? messageList(value, field) : scalar(value, field);
 
 /** The examples of a table, checked: every one has its input and its answer. */
 export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
@@ -103,9 +144,9 @@ export class ExampleReader {
     this.#file = file;
     this.#names = columnNames(options.columns);
     this.#task = options.task ?? chooseTask(header, options.columns);
-    this.#kind = this.#task === "classify" ? (options.labelling ?? chooseLabelling(columns, options.columns)) : this.#task;
-    const wanted: readonly Role[] = this.#kind === "several" ? ["text", "labels"] : tasks[this.#task];
-    for (const role of wanted) if (!columns.includes(this.#names[role])) throw missingColumn(role, this.#names[role], header);
+    this.#kind = kindOf(this.#task, columns, options);
+    for (const role of columnsOf[this.#kind])
+      if (!columns.includes(this.#names[role])) throw missingColumn(role, this.#names[role], header);
   }
 
   add(row: Row): void {
@@ -116,6 +157,22 @@ export class ExampleReader {
   get examples(): Examples {
     return together(this.#task, this.#examples);
   }
+}
+
+function kindOf(task: ExampleTask, columns: readonly string[], { labelling, columns: renamed }: ExampleOptions): Kind {
+  if (task === "lm") return holdsMessages(columns, renamed) ? "chat" : "completed";
+  return task === "classify" ? (labelling ?? chooseLabelling(columns, renamed)) : task;
+}
+
+/** A prompt and a completion that are texts, or messages of one conversation. */
+export function completedOf(
+  prompt: string | readonly ChatMessage[],
+  completion: string | readonly ChatMessage[],
+): Completed | Conversation {
+  if (typeof prompt === "string" && typeof completion === "string") return { prompt, completion };
+  const before = typeof prompt === "string" ? [{ role: "user", content: prompt }] : prompt;
+  const after = typeof completion === "string" ? [{ role: "assistant", content: completion }] : completion;
+  return { messages: [...before, ...after], from: before.length };
 }
 
 /** The type cannot see that a task and the examples made for it belong together. */
@@ -129,12 +186,31 @@ function reader({ line, fields }: Row, names: ColumnNames, file: string): Read {
   };
 }
 
-/** What a model is given: the text, or the source. */
-export const inputOf = (example: Example): string => ("source" in example ? example.source : example.text);
+/** What a model is given: the text, the source, the prompt, or the messages before the first answer that is learned. */
+export function inputOf(example: Example): string {
+  if ("source" in example) return example.source;
+  if ("prompt" in example) return example.prompt;
+  return "messages" in example ? JSON.stringify(example.messages.slice(0, firstAnswer(example))) : example.text;
+}
 
 /** What a model should answer. */
 export function answerOf(example: Example): string | readonly string[] {
   if ("source" in example) return example.target;
+  if ("prompt" in example) return example.completion;
+  if ("messages" in example) return JSON.stringify(example.messages.slice(firstAnswer(example)));
   if ("labels" in example) return example.labels;
   return "tags" in example ? example.tags : example.label;
+}
+
+function firstAnswer({ messages, from = 0 }: Conversation): number {
+  const found = messages.findIndex((message, i) => i >= from && isAnswer(message));
+  return found < 0 ? messages.length : found;
+}
+
+/** All that is said in an example, as a vocabulary is learned from it. */
+export function textsIn(example: Example): readonly string[] {
+  if ("source" in example) return [example.source, example.target];
+  if ("prompt" in example) return [example.prompt + example.completion];
+  if ("messages" in example) return example.messages.map(({ role, content }) => `${role}\n${content}\n`);
+  return [example.text];
 }

@@ -1,5 +1,6 @@
 import { DataError, type ErrorFacts } from "../base/errors.ts";
 import type { Role } from "./columns.ts";
+import type { ChatMessage } from "./examples.ts";
 import { kindOf, quoted } from "./quote.ts";
 
 /** A field of a row: what it is for, what its column is called, and where it is. */
@@ -41,6 +42,35 @@ export function labelList(value: unknown, field: Field): string[] {
 export function labelsIn(value: unknown, whole: () => string, each: (label: unknown, i: number) => string): string[] {
   if (typeof value === "string" && value.trim() === "") return [];
   return [...new Set(Array.isArray(value) ? value.map(each) : whole().trim().split(/\s+/u))];
+}
+
+/** Messages of a conversation: each with a role and a content, in a list or as JSON. */
+export function messageList(value: unknown, { column, file, line }: Field): ChatMessage[] {
+  return messagesIn(value, `the column ${quoted(column)}`, { file, line });
+}
+
+/** The same of a value from anywhere. */
+export function messagesIn(value: unknown, what: string, place: ErrorFacts): ChatMessage[] {
+  const list = typeof value === "string" ? parsed(value) : value;
+  if (!Array.isArray(list) || list.length === 0)
+    throw new DataError(`${what} holds ${Array.isArray(list) ? "no message" : kindOf(value)}; wanted a list of { role, content }`, place);
+  return list.map((message: unknown, i) => {
+    const at = `message ${i + 1} of ${what}`;
+    if (typeof message !== "object" || message === null || Array.isArray(message))
+      throw new DataError(`${at} is ${kindOf(message)}; wanted { role, content }`, place);
+    const { role, content, ...others } = message as Readonly<Record<string, unknown>>;
+    if (typeof role !== "string" || role === "") throw new DataError(`${at} has no role, such as "user" or "assistant"`, place);
+    if (typeof content !== "string") throw new DataError(`${at} has ${kindOf(content)} for its content; wanted text`, place);
+    return { ...others, role, content: readable(content, `the content of ${at}`, place) };
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The text of a row that is to be answered, where nothing at all may stand too. */

@@ -4,7 +4,7 @@ import { NotUnderstood } from "./not-understood.ts";
 // tokenizers use; what lies outside of it (anchors, back references, POSIX brackets) is not understood rather than guessed.
 
 const whitespace = "\\p{White_Space}";
-const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200c\\u200d";
+const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 
 /** Escapes that stand for a class: what stands inside brackets, outside, and whether it is the complement. */
 const classes: Readonly<Record<string, readonly [inside: string, outside: string]>> = {

@@ -1,6 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { countUnknown } from "../batches/encode.ts";
+import { cutAround } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
 // Text as a model reads it: what stands between and before texts, how much of one fits into the context, and what is said of the rest.
@@ -16,18 +17,27 @@ export function separator(tokenizer: Tokenizer): number | undefined {
 }
 
 /** What the first token of a scored text follows: what the model met between documents. */
-export const beforeText = (tokenizer: Tokenizer): number => separator(tokenizer) ?? 0;
+export const beforeText = (tokenizer: Tokenizer): number => tokenizer.frame?.before.at(-1) ?? separator(tokenizer) ?? 0;
 
 /** What an empty prompt begins with: the same, where there is such a token. */
 export function beginning(tokenizer: Tokenizer): number {
-  const id = separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : beforeText(tokenizer));
+  const id =
+    tokenizer.frame?.before.at(-1) ?? separator(tokenizer) ?? (tokenizer.kind === "other" ? tokenizer.start : beforeText(tokenizer));
   if (id === undefined) throw new DataError("this tokenizer has no token to begin an empty prompt with; write one");
   return id;
 }
 
-/** Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. */
-export const unwritten = ({ unknown, start, end }: Tokenizer): ReadonlySet<number> =>
-  new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
+/**
+ * Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. A model from outside may
+ * write whatever its tokenizer has; rows of its table beyond that are nobody's.
+ */
+export function unwritten({ tokenizer, model, hub }: Writer): ReadonlySet<number> {
+  const { unknown, start, end, size } = tokenizer;
+  if (hub) return new Set(Array.from({ length: Math.max(0, model.vocab - size) }, (_, i) => size + i));
+  return new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
+}
+
+type Writer = { readonly tokenizer: Tokenizer; readonly model: { readonly vocab: number }; readonly hub?: unknown };
 
 export type Warn = (sentence: string) => void;
 
@@ -50,10 +60,12 @@ export interface FitOptions {
   /** Refuse what does not fit, rather than leave a part of it out. */
   readonly strict?: boolean;
   readonly warn?: Warn;
+  /** Of a text that its tokenizer wants something after: it stands there however much is left out. */
+  readonly tokenizer?: Pick<Tokenizer, "frame">;
 }
 
 /** One text, no longer than the context. */
-export function fitted(ids: Int32Array, context: number, { what, keep, strict, warn }: FitOptions): Int32Array {
+export function fitted(ids: Int32Array, context: number, { what, keep, strict, warn, tokenizer = {} }: FitOptions): Int32Array {
   const over = ids.length - context;
   if (over <= 0) return ids;
   const number = (value: number) => value.toLocaleString("en");
@@ -63,7 +75,7 @@ export function fitted(ids: Int32Array, context: number, { what, keep, strict, w
       code: "data.too-much",
     });
   warn?.(`${found}: its ${keep === "last" ? "first" : "last"} ${number(over)} tokens are dropped`);
-  return keep === "last" ? ids.slice(over) : ids.slice(0, context);
+  return keep === "last" ? ids.slice(over) : cutAround(ids, context, tokenizer);
 }
 
 /** What is said of many texts that were cut to the context, each by itself. */

@@ -1,9 +1,12 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
+import { chatOf } from "../hub/chat.ts";
+import type { HubRecord } from "../hub/record.ts";
 import { described, type ModelConfig, taskOf } from "../models/any.ts";
 import { Cache, type Held } from "../runtime/cache.ts";
 import type { Device } from "../runtime/device.ts";
-import type { Task } from "../text/examples.ts";
+import type { ModelTask } from "../text/columns.ts";
+import type { ChatFormat } from "../tokens/chat-template.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Warn } from "./reading.ts";
@@ -19,8 +22,14 @@ export interface TrainedParts {
   readonly device: Device;
   /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
   readonly temperature?: number;
+  /** How it reads a conversation, where it was made for any. */
+  readonly chat?: ChatFormat | undefined;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
+  /** What it came with, if it came from outside. */
+  readonly hub?: HubRecord | undefined;
+  /** Called when the engine's memory is given back. */
+  release?(): void;
   /** Told what is noteworthy about texts and rounding, by whatever uses the model and has no `warn` of its own; nobody if left out. */
   readonly warn?: Warn | false;
 }
@@ -33,11 +42,13 @@ export interface Releasable {
 /** Compiled functions that stay; the one not used for longest goes first. */
 const mostKept = 8;
 
-const does: Readonly<Record<Task, { readonly what: string; readonly command: string }>> = {
+const does: Readonly<Record<ModelTask, { readonly what: string; readonly command: string }>> = {
   lm: { what: "continues text", command: "generate" },
   classify: { what: "classifies", command: "classify" },
   tag: { what: "tags", command: "tag" },
   translate: { what: "translates", command: "translate" },
+  embed: { what: "gives vectors of texts", command: "embed" },
+  mlm: { what: "fills in tokens that are hidden", command: "fill" },
 };
 
 /**
@@ -52,6 +63,7 @@ export class TrainedModel implements TrainedParts {
   readonly warn: Warn | false;
   readonly #named: boolean;
   readonly #parts: TrainedParts;
+  #chat: ChatFormat | undefined;
   readonly #kept = new Cache<Releasable>(mostKept, (one) => one.release());
 
   constructor(parts: TrainedParts, warn: Warn | false = parts.warn ?? false) {
@@ -81,12 +93,23 @@ export class TrainedModel implements TrainedParts {
     return this.#parts.temperature ?? 1;
   }
 
-  get task(): Task {
+  /** How it reads a conversation, where it knows how. */
+  get chat(): ChatFormat | undefined {
+    this.#chat ??= chatOf(this.#parts);
+    return this.#chat;
+  }
+
+  /** What it came with, if it came from outside: its family, its chat template. */
+  get hub(): HubRecord | undefined {
+    return this.#parts.hub;
+  }
+
+  get task(): ModelTask {
     return taskOf(this.model);
   }
 
   /** Refuses what it was not trained for, with what it is for. */
-  require(task: Task): void {
+  require(task: ModelTask): void {
     if (this.task === task) return;
     const { what, command } = does[this.task];
     if (!this.#named) throw new ConfigError(`${this.name} ${what}, and cannot do ${task}`, { code: "config.task" });
@@ -116,6 +139,7 @@ export class TrainedModel implements TrainedParts {
   /** Gives back the engine's memory; what is used at this moment goes when it is done. */
   async release(): Promise<void> {
     await this.#kept.clear();
+    this.#parts.release?.();
   }
 
   /** `await using model = open(…)` releases it at the end of the block. */

@@ -2,7 +2,7 @@ import { FormatError } from "../base/errors.ts";
 import { HeaderScanner, shown } from "./header-scanner.ts";
 
 /** Bytes for each number of the dtypes that are read; F16 and BF16 become float32. */
-const dtypeBytes = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, BOOL: 1 } as const;
+export const dtypeBytes = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, U8: 1, BOOL: 1 } as const;
 export type FileDType = keyof typeof dtypeBytes;
 
 /** Where a tensor lies in the file: bytes from `begin` to before `end`, counted from the end of the header. */

@@ -11,6 +11,8 @@ export interface Weights {
   readonly folder?: string;
   /** All of them in one flat buffer, made when it is first asked for: what feeds weights, feeds this. */
   readonly buffer: ParameterBuffer;
+  /** Removes what was put on the disk for an engine; it is made again when it is asked for. */
+  release?(): void;
 }
 
 /** Weights in memory. */

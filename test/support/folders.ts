@@ -14,6 +14,7 @@ export const order = [
   "weights",
   "layers",
   "models",
+  "hub",
   "trained",
   "training",
   "generation",

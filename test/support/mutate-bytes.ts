@@ -21,6 +21,16 @@ export function mutateSafetensors(file: Uint8Array, source: Chance): Uint8Array 
   return joined(new Uint8Array(start.buffer), header, file.subarray(8 + length));
 }
 
+/** As above; half of the time one of the lengths, counts or types before the numbers becomes another. */
+export function mutateGguf(file: Uint8Array, source: Chance): Uint8Array {
+  if (source.integer(9, 2) === 0) return mutateBytes(file, source);
+  const result = file.slice();
+  const at = 4 * source.integer(10, Math.floor(file.length / 16));
+  const choices = [0n, 1n, 9n, 255n, 2n ** 31n, 2n ** 32n, 2n ** 53n, 2n ** 64n - 1n];
+  new DataView(result.buffer).setBigUint64(at, choices[source.integer(11, choices.length)], true);
+  return result;
+}
+
 type Mutation = (bytes: Uint8Array, source: Chance) => Uint8Array;
 
 const numbers = ["0", "1", "-1", "1.5", "1e3", "9007199254740991", "9007199254740993", "99999999999999999999", "null", "[]", "07"];

@@ -1,0 +1,53 @@
+import { ConfigError } from "../base/errors.ts";
+import { ignored } from "../batches/batch.ts";
+import { type LabelledIds, labelledLayout } from "../batches/examples.ts";
+import { described } from "../models/any.ts";
+import { type EncoderConfig, encoderConfig, type pools } from "../models/config.ts";
+import { around } from "../tokens/around.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+import { requireFinite } from "./labels.ts";
+import { type PredictOptions, predict, type Reading, type Texts } from "./predict.ts";
+
+// Texts as vectors: texts of like meaning are near each other, if the model learned that.
+
+export interface Embedding {
+  readonly text: string;
+  readonly vector: Float32Array;
+}
+
+export interface EmbedOptions extends PredictOptions {
+  /** How the states of a text become one vector; as the model says if left out, and the mean where it says nothing. */
+  readonly pool?: (typeof pools)[number];
+  /** Whether vectors have length 1; as the model says if left out. */
+  readonly normalise?: boolean;
+}
+
+/** The vector of each text, from an encoder of any task: its states, without its head. */
+export async function* embedTexts(trained: TrainedModel, texts: Texts, options: EmbedOptions = {}): AsyncGenerator<Embedding> {
+  const model = embedderOf(trained, options);
+  const { pool, normalise } = model;
+  const scoring = { key: `vectors ${pool} ${normalise}`, model, rowsAtOnce: 32 };
+  const reading: Reading<LabelledIds, Embedding> = {
+    layout: labelledLayout,
+    scoring,
+    encode: (text) => ({ ids: around(trained.tokenizer.encode(text), trained.tokenizer), label: ignored }),
+    answer: (text, _, vector) => ({ text, vector: requireFinite(vector).slice() }),
+  };
+  yield* predict(trained, texts, options, reading);
+}
+
+/** The same encoder with a vector for its answer. */
+function embedderOf({ model, name }: TrainedModel, { pool, normalise }: EmbedOptions): EncoderConfig {
+  if (model.model !== "encoder")
+    throw new ConfigError(`${name} is ${described(model)}; vectors of texts come from an encoder, such as BERT or MiniLM`, {
+      code: "config.task",
+    });
+  const { scoresScale: _, scoresCap: __, ...others } = model;
+  const own = model.task === "embed" ? model : { ...others, pool: model.pool === "class" ? ("class" as const) : ("mean" as const) };
+  return encoderConfig({
+    ...own,
+    ...(model.task !== "embed" && { task: "embed", labels: 0, labelling: "one", pooler: "none", scoresBias: false }),
+    ...(pool !== undefined && { pool }),
+    ...(normalise !== undefined && { normalise }),
+  });
+}
