@@ -61,6 +61,10 @@ const commands = {
     arguments: run,
     summary: "writes a trained model for others to run: Python's transformers, transformers.js, ONNX Runtime, llama.cpp",
   },
+  merge: {
+    arguments: { "<run>": "a run that was trained with --lora; or, with --adapter, the model that the adapter is for" },
+    summary: "puts an adapter into its base: a run with whole weights",
+  },
   pull: {
     arguments: { "<model>": "owner/name on the hub" },
     summary: "downloads a model from the hub or a mirror: config, tokenizer and weights; stopped, the same command goes on",

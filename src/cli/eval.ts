@@ -16,6 +16,7 @@ import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 interface Options {
   readonly json?: boolean;
   readonly threads?: number;
+  readonly adapter?: string;
   readonly weights?: Precision;
   readonly beams?: number;
   readonly lengthPenalty?: number;
@@ -25,9 +26,10 @@ interface Options {
 const pictureFlags: readonly Option[] = [new Option("--out <file>", "the confusion of labels or tags as a picture, .svg or .png")];
 
 export const evalCommand = addFlags(bareCommand("eval"), pictureFlags, columnFlags, beamFlags, engineFlags).action(
-  async (folder: string, files: string[], { json, threads, weights: precision, beams, lengthPenalty, out }: Options, command: Command) => {
+  async (folder: string, files: string[], options: Options, command: Command) => {
+    const { json, threads, adapter, weights: precision, beams, lengthPenalty, out } = options;
     const begin = performance.now();
-    const run = open(folder, { threads, precision });
+    const run = open(folder, { threads, precision, adapter });
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     if (run.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
       throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.task}`);

@@ -25,6 +25,7 @@ interface Options extends WriteOptions, FileFlags {
   readonly logProbabilities?: boolean;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly adapter?: string;
 }
 
 export const generate = addFlags(
@@ -42,7 +43,7 @@ export const generate = addFlags(
 ).action(async (folder: string, prompt: string | undefined, given: Options, command: Command) => {
   const options = withBeams(given, command);
   refuseMixed(options);
-  const run = open(folder, { threads: options.threads, precision: options.weights });
+  const run = open(folder, { threads: options.threads, precision: options.weights, adapter: options.adapter });
   const arguments_ = prompt === undefined ? [] : [prompt];
   if (asksForFile(arguments_, options, command)) return writeFile(run, options);
   refusePaths(arguments_, options);
@@ -134,7 +135,19 @@ async function samplesFor(
   before: number,
   options: Options,
 ): Promise<readonly (readonly Sample[])[]> {
-  const { beams = 1, lengthPenalty, ids, chat, system, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const {
+    beams = 1,
+    lengthPenalty,
+    ids,
+    chat,
+    system,
+    logProbabilities,
+    weights,
+    threads,
+    adapter,
+    json,
+    ...asked
+  } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   const source = readsSource(run.model);
   const nothing = (line: string) =>
@@ -181,7 +194,19 @@ async function written(
   show: ((text: string) => void) | undefined,
   before: string,
 ): Promise<readonly Sample[]> {
-  const { beams = 1, lengthPenalty, ids, chat, system, logProbabilities, weights, threads, json, ...asked } = withoutFiles(options);
+  const {
+    beams = 1,
+    lengthPenalty,
+    ids,
+    chat,
+    system,
+    logProbabilities,
+    weights,
+    threads,
+    adapter,
+    json,
+    ...asked
+  } = withoutFiles(options);
   const { tokens, samples, stop, strict } = asked;
   if (beams > 1) {
     const [found] = await writeBest(run, [begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });

@@ -1,8 +1,11 @@
+import type { z } from "zod";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
-import { givesSeveral, modelLoss } from "../models/any.ts";
-import { paths, readCalibration } from "../runs/folder.ts";
+import { givesSeveral, type ModelConfig, modelLoss } from "../models/any.ts";
+import { modelSchemas } from "../models/config.ts";
+import { loraLayout } from "../runs/adapter.ts";
+import { paths, readCalibration, shippedFile } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { normalisationOf } from "../tokens/normaliser.ts";
@@ -25,8 +28,10 @@ function describe(folder: string) {
   const { config, tokenizer, outside } = openModel(folder);
   const layout = parametersOf(modelLoss(config.model));
   const count = countParameters(layout);
-  const trained = trainedLayout(layout, config.training.freeze).total;
-  const metadata = outside ? undefined : readSafetensorsHeader(paths(folder).model)?.metadata;
+  const { lora, freeze } = config.training;
+  const adapter = lora ? loraLayout(config.model, lora).total : 0;
+  const trained = lora ? adapter : trainedLayout(layout, freeze).total;
+  const metadata = outside ? undefined : readSafetensorsHeader(shippedFile(folder))?.metadata;
   const validLoss = metadata?.get("validLoss");
   const calibration = outside ? undefined : readCalibration(folder);
   const { hub } = config;
@@ -35,8 +40,8 @@ function describe(folder: string) {
     task: config.task,
     model: config.model,
     ...(config.labels && { labels: config.labels }),
-    parameters: count.count,
-    ...(trained < count.count && { trained, frozen: count.count - trained }),
+    parameters: count.count + adapter,
+    ...(trained < count.count && { trained, frozen: count.count + adapter - trained }),
     parts: parts(count),
     tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
     data: config.data,
@@ -45,7 +50,7 @@ function describe(folder: string) {
     }),
     ...(config.from && { from: { ...config.from, newLabels: (config.labels ?? []).slice(config.from.labels ?? 0) } }),
     training: config.training,
-    step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
+    step: (outside ? undefined : new Checkpoints(paths(folder).checkpoints).list().at(-1)) ?? 0,
     ...(calibration && { calibration }),
     best: metadata ? { step: Number(metadata.get("step")), validLoss: validLoss === undefined ? null : Number(validLoss) } : null,
   };
@@ -72,11 +77,40 @@ const parts = (count: PartCount): Record<string, number> =>
 const longestText = (longest: number | undefined): string =>
   longest === undefined ? "" : `; the longest of the examples to train on has ${longest.toLocaleString("en")}`;
 
+const alwaysTold = [
+  "model",
+  "layers",
+  "heads",
+  "width",
+  "hidden",
+  "context",
+  "vocab",
+  "dropout",
+  "positions",
+  "norm",
+  "activation",
+  "cell",
+];
+
+/** The settings that tell a model from others: its sizes, and what is not as usual. */
+function tellingOf(model: ModelConfig): object {
+  if (model.model === "own") return model;
+  const { shape }: { readonly shape: Readonly<Record<string, z.ZodType>> } = modelSchemas[model.model];
+  const usual = (name: string): unknown => shape[name]?.safeParse(undefined).data;
+  return Object.fromEntries(Object.entries(model).filter(([name, value]) => alwaysTold.includes(name) || value !== usual(name)));
+}
+
 function report({ run, task, model, labels, parameters, trained, frozen, ...rest }: Facts): string {
   const { parts: places, tokenizer, data, hub, from, training, step, calibration, best } = rest;
-  const settings = (values: object) =>
+  const settings = (values: object): string =>
     Object.entries(values)
-      .map(([name, value]) => `${name} ${value}`)
+      .map(([name, value]) =>
+        name === "lora"
+          ? `lora (${Object.entries(value)
+              .map(([key, own]) => `${key} ${own}`)
+              .join(", ")})`
+          : `${name} ${value}`,
+      )
       .join(", ");
   const source = sourceName(data.source);
   const several = givesSeveral(model);
@@ -91,7 +125,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
         ? `${task}, ${several ? "any number of " : ""}${labels.length} labels: ${labels.slice(0, 12).join(", ")}${labels.length > 12 ? ", …" : ""}`
         : task,
     ],
-    ["model", settings(model).replace(/^model /, "")],
+    ["model", settings(tellingOf(model)).replace(/^model /, "")],
     ["parameters", `${parameters.toLocaleString("en")}${frozenWords(trained, frozen)}`],
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     [
@@ -102,7 +136,10 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
       ? [
           [
             "came as",
-            `${hub.family}, ${[hub.architectures].flat().join(", ")}, ${hub.dtype}${hub.chat ? ", with a chat template" : ""}`,
+            [hub.family, hub.architectures, hub.dtype, hub.chat ? "with a chat template" : undefined]
+              .flat()
+              .filter((one) => one !== undefined)
+              .join(", "),
           ] as [string, string],
         ]
       : []),

@@ -2,7 +2,7 @@ import { extname, resolve } from "node:path";
 import { Option } from "commander";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
-import { open } from "../library/trained.ts";
+import { type OpenOptions, open } from "../library/trained.ts";
 import { paths } from "../runs/folder.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type View, type ViewName, type ViewOptions, views } from "../views/views.ts";
@@ -17,6 +17,7 @@ interface Options extends ViewOptions {
   readonly out?: string;
   readonly json?: boolean;
   readonly threads?: number;
+  readonly adapter?: string;
 }
 
 const viewNames = Object.keys(views) as ViewName[];
@@ -34,10 +35,11 @@ export const lookCommand = bareCommand("look")
     new Option("--position <n>", "the place, from 0, whose tag or next token it explains (default: the last)").argParser(countFromZero),
   )
   .option("--out <file>", "write a .svg, .png, .html or .json file in the place of drawing in the terminal")
+  .option("--adapter <folder>", "an adapter to put into the model: a run trained with --lora from it, or a folder that PEFT wrote")
   .addOption(new Option("--threads <n>", "threads of the engine").argParser(wholeNumber))
   .option("--json", "print one line of JSON and nothing else")
   .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(13)}${views[name].what}`).join("\n")}`)
-  .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, ...options }: Options) => {
+  .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, adapter, ...options }: Options) => {
     const { needsText, flags, hasPicture, make } = views[name];
     const vain = Object.keys(options).find((flag) => !flags.includes(flag as keyof ViewOptions));
     if (vain !== undefined) throw new ConfigError(`--${vain} has no meaning for the view ${name}; leave it out, or choose another --view`);
@@ -49,7 +51,7 @@ export const lookCommand = bareCommand("look")
     if (out !== undefined) refuseOverwriting(out, folder);
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     const view: View = await make({
-      run: onceOpened(folder, threads),
+      run: onceOpened(folder, { threads, adapter }),
       losses: () => readLosses(folder),
       text: text ?? "",
       options: { ...options, warn },
@@ -81,10 +83,10 @@ function refuseOverwriting(out: string, folder: string): void {
 }
 
 /** The run, opened when a view first asks. */
-function onceOpened(folder: string, threads: number | undefined): () => TrainedModel {
+function onceOpened(folder: string, options: OpenOptions): () => TrainedModel {
   let run: TrainedModel | undefined;
   return () => {
-    run ??= open(folder, { threads });
+    run ??= open(folder, options);
     return run;
   };
 }

@@ -21,6 +21,7 @@ const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
   look: async () => (await import("./look.ts")).lookCommand,
   cost: async () => (await import("./cost.ts")).costCommand,
   export: async () => (await import("./export.ts")).exportCommand,
+  merge: async () => (await import("./merge.ts")).mergeCommand,
   pull: async () => (await import("./pull.ts")).pullCommand,
   import: async () => (await import("./import.ts")).importCommand,
   recipes: async () => (await import("./recipes.ts")).recipesCommand,

@@ -11,6 +11,7 @@ import { engineFlags } from "./writing-flags.ts";
 
 interface Options extends FileFlags, AnswerOptions {
   readonly threads?: number;
+  readonly adapter?: string;
   readonly weights?: Precision;
 }
 
@@ -30,8 +31,8 @@ export function predictionCommand<Answer extends object, Empty extends object>(
   { predict, empty, shown, flags = [] }: Prediction<Answer, Empty>,
 ): Command {
   return addFlags(bareCommand(name), fileFlags, flags, engineFlags).action(
-    async (folder: string, given: string[], { threads, weights, ...options }: Options, command: Command) => {
-      const run = open(folder, { threads, precision: weights });
+    async (folder: string, given: string[], { threads, adapter, weights, ...options }: Options, command: Command) => {
+      const run = open(folder, { threads, precision: weights, adapter });
       run.require(name);
       const { probabilities } = options;
       if (asksForFile(given, options, command)) return answerFile(run, name, options, { probabilities });

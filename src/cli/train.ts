@@ -20,7 +20,7 @@ import { flagWords } from "./flag-words.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
 import { duration, Progress } from "./terminal.ts";
-import { classWeights, share, wholeNumber } from "./values.ts";
+import { classWeights, positive, scopes, share, wholeNumber } from "./values.ts";
 
 const dataFlags: readonly Option[] = [
   new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(taskNames),
@@ -32,6 +32,16 @@ const dataFlags: readonly Option[] = [
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
   new Option("--lowercase", "the tokenizer that is trained reads everything in lower case"),
   new Option("--normalize <form>", "the Unicode normal form that it reads (default none)").choices(normalForms),
+];
+
+const loraFlags: readonly Option[] = [
+  new Option("--lora <rank>", "train an adapter of this rank beside the weights of --from, which stay as they are").argParser(wholeNumber),
+  new Option("--lora-alpha <n>", "what is learned counts alpha/rank times (default twice the rank)").argParser(positive),
+  new Option("--lora-dropout <share>", "share of an adapter's inputs that are dropped while training (default 0)").argParser(share),
+  new Option(
+    "--lora-targets <names>",
+    "the matrices that get an adapter: q,k,v,out,gate,expand,contract …, or all (default q,v)",
+  ).argParser(scopes),
 ];
 
 const labelFlags: readonly Option[] = [
@@ -61,6 +71,10 @@ interface Options {
   readonly recipe?: string;
   readonly full?: boolean;
   readonly from?: string;
+  readonly lora?: number;
+  readonly loraAlpha?: number;
+  readonly loraDropout?: number;
+  readonly loraTargets?: readonly string[];
   readonly preset?: string;
   readonly tokenizer?: string;
   readonly vocab?: number;
@@ -81,6 +95,7 @@ export const train = addFlags(
   placeFlags,
   runFlags,
   dataFlags,
+  loraFlags,
   labelFlags,
   splitFlags,
   columnFlags,
@@ -100,7 +115,7 @@ function newRun(files: readonly string[], options: Options, command: Command) {
 
 function resumed(folder: string, files: readonly string[], command: Command) {
   const free = changeable.map((name) => flagWords.setting(name));
-  const flags = [...placeFlags, ...dataFlags, ...labelFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
+  const flags = [...placeFlags, ...dataFlags, ...loraFlags, ...labelFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
   const [fixed] = typedFlags(command, flags).filter((flag) => !free.includes(flag));
   if (fixed !== undefined) {
     const only = free.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -135,10 +150,20 @@ function settingsOf(files: readonly string[], options: Options, command: Command
     model: { ...wanted, ...flags },
     training: typed(command, trainingFlags) as Partial<TrainingConfig>,
     ...parentOf(options),
+    ...loraOf(options),
   };
 }
 
 const parentOf = ({ from }: Options): Pick<RunSettings, "from"> => (from === undefined ? {} : { from: openModel(from) });
+
+function loraOf({ lora: rank, loraAlpha: alpha, loraDropout: dropout, loraTargets: targets }: Options): Pick<RunSettings, "lora"> {
+  if (rank !== undefined) return { lora: { rank, alpha, dropout, targets } };
+  const [lone] = Object.entries({ "--lora-alpha": alpha, "--lora-dropout": dropout, "--lora-targets": targets }).filter(
+    ([, value]) => value !== undefined,
+  );
+  if (lone) throw new ConfigError(`${lone[0]} is for an adapter; give its rank too, with --lora <rank>`);
+  return {};
+}
 
 const withoutVocab = ({ model, config: { vocab: _, ...sizes } }: ReturnType<typeof preset>) => ({ ...sizes, model: model as ModelName });
 
@@ -164,6 +189,7 @@ function recipeSettings(
     model: { ...(goesOn ? {} : own.model), ...wanted, ...flags },
     training: { ...(goesOn ? {} : own.training), ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
     ...parentOf(options),
+    ...loraOf(options),
   };
 }
 

@@ -14,13 +14,14 @@ interface Options extends FileFlags {
   readonly lengthPenalty?: number;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly adapter?: string;
 }
 
 export const translate = addFlags(bareCommand("translate"), fileFlags, beamFlags, engineFlags);
 
 translate.action(async (folder: string, given: string[], options: Options, command: Command) => {
-  const { beams, lengthPenalty, weights: precision, threads, json } = options;
-  const run = open(folder, { threads, precision });
+  const { beams, lengthPenalty, weights: precision, threads, adapter, json } = options;
+  const run = open(folder, { threads, precision, adapter });
   run.require("translate");
   refuseLonePenalty({ beams, lengthPenalty });
   if (asksForFile(given, options, command)) return answerFile(run, "translate", options, { beams, lengthPenalty });

@@ -34,6 +34,7 @@ export const engineFlags: readonly Option[] = [
   new Option("--weights <precision>", "as they were trained, or rounded to 8 or 4 bits: smaller and faster, a little worse").choices(
     precisions,
   ),
+  new Option("--adapter <folder>", "an adapter to put into the model: a run trained with --lora from it, or a folder that PEFT wrote"),
   new Option("--threads <n>", "threads of the engine").argParser(wholeNumber),
   new Option("--json", "print one line of JSON and nothing else"),
 ];

@@ -1,6 +1,8 @@
 import type { Part } from "../graph/place.ts";
-import { type Architecture, architectureOf, type ModelConfig, type Transformer } from "../models/any.ts";
-import type { EncoderConfig, RnnConfig, TransformerConfig } from "../models/config.ts";
+import { isFused } from "../layers/attention.ts";
+import { isGated } from "../layers/feedforward.ts";
+import { architectureOf, hasClassToken, type ModelConfig, type Transformer } from "../models/any.ts";
+import { decoderSide, type EncoderConfig, kvHeadsOf, type RnnConfig, type TransformerConfig } from "../models/config.ts";
 import { headSizes, keepsPast } from "../models/continuation.ts";
 import type { Extent, PhaseName } from "./phases.ts";
 
@@ -23,6 +25,12 @@ class Sum {
   }
 }
 
+/** How often a product is computed, and how often what is computed again for the way back. */
+interface Often {
+  readonly times: number;
+  readonly again: number;
+}
+
 /** In c blocks of queries, each of which leaves out the keys after it, (c + 1)/2c of all pairs are compared. */
 export const causalShare = (queryBlocks: number): number => (queryBlocks + 1) / (2 * queryBlocks);
 
@@ -42,44 +50,57 @@ function transformer(
   { batch, length, sourceLength, decode }: Extent,
   queryBlocks: number,
 ): void {
-  const times = batch * (phase === "training" ? 3 : 1);
+  const training = phase === "training";
+  const times = batch * (training ? 3 : 1);
   const kept = phase === "token" && config.model !== "encoder" && keepsPast(config);
   const seen = phase === "token" ? decode : length + (hasClassToken(config) ? 1 : 0);
   const rows = kept ? 1 : seen;
   const share = queryBlocks === 1 ? 1 : causalShare(queryBlocks);
   const self = { asking: rows, asked: rows, pairs: rows * seen * share };
-  if (config.model !== "encoder-decoder") stack(sum, config, times, [self]);
+  const often = { times, again: training ? batch : 0 };
+  if (config.model !== "encoder-decoder") stack(sum, config, often, [self]);
   else {
     const source = { asking: sourceLength, asked: sourceLength, pairs: sourceLength ** 2 };
-    if (!kept) stack(sum, config, times, [source]);
-    stack(sum, config, times, [self, { asking: rows, asked: kept ? 0 : sourceLength, pairs: rows * sourceLength }]);
+    if (!kept) stack(sum, config, often, [source]);
+    stack(sum, decoderSide(config), often, [self, { asking: rows, asked: kept ? 0 : sourceLength, pairs: rows * sourceLength }]);
   }
-  const outputs = config.model === "encoder" ? config.labels : config.vocab;
-  const scored = config.model === "encoder" && config.task === "classify" ? 1 : rows;
-  sum.add("logits", times * 2 * scored * config.width * outputs);
+  if (config.model === "encoder") answers(sum, config, times, rows);
+  else sum.add("logits", times * 2 * rows * config.width * config.vocab);
 }
 
-const hasClassToken = (config: Architecture): config is EncoderConfig =>
-  config.model === "encoder" && config.task === "classify" && config.pool === "class";
+/** What an encoder says of whole texts, or of each of their positions. */
+function answers(sum: Sum, config: EncoderConfig, times: number, rows: number): void {
+  const { task, width, pooler, labels, vocab, headTransform } = config;
+  const whole = task === "classify" || task === "embed";
+  const product = (at: number, columns: number) => sum.add("logits", times * 2 * at * width * columns);
+  if (whole && pooler !== "none") product(1, width);
+  if (task === "classify") product(1, labels);
+  if (task === "tag") product(rows, labels);
+  if (task === "mlm" && headTransform) product(rows, width);
+  if (task === "mlm") product(rows, vocab);
+}
 
 /** Positions that are joined, and blocks with one attention (itself) or two (and the source). */
-function stack(sum: Sum, config: TransformerConfig, times: number, spans: readonly Span[]): void {
+function stack(sum: Sum, config: TransformerConfig, often: Often, spans: readonly Span[]): void {
+  const { times } = often;
   const { layers, width, hidden = 4 * width, activation, joinPositions } = config;
   const [{ asking: rows }] = spans;
   if (joinPositions === "concat") sum.add("positions", times * 2 * rows * 2 * width * width);
-  for (const span of spans) attention(sum, config, times * layers, span);
-  if (config.feedforward) sum.add("feed-forward", times * layers * 2 * rows * width * hidden * (activation === "swiglu" ? 3 : 2));
+  for (const span of spans) attention(sum, config, { times: times * layers, again: often.again * layers }, span);
+  if (config.feedforward) sum.add("feed-forward", times * layers * 2 * rows * width * hidden * (isGated(activation) ? 3 : 2));
 }
 
-function attention(sum: Sum, config: TransformerConfig, times: number, { asking, asked, pairs }: Span): void {
-  const { width, heads } = config;
+function attention(sum: Sum, config: TransformerConfig, { times, again }: Often, { asking, asked, pairs }: Span): void {
+  const { width, heads, score } = config;
+  const kvHeads = kvHeadsOf(config);
   const { key, value } = headSizes(config);
-  const from = config.multiHead === "narrow" ? width / heads : width;
+  const from = (count: number) => count * (config.multiHead === "narrow" ? width / count : width);
   if (config.attention !== "free") {
-    sum.add("projections", times * 2 * from * heads * (asking * key + asked * (key + value)));
+    sum.add("projections", times * 2 * (from(heads) * asking * key + from(kvHeads) * asked * (key + value)));
     sum.add("output projection", times * 2 * asking * heads * value * width);
   }
-  sum.add("scores", times * heads * scores(config.score, key, asking, pairs / asking, pairs));
+  sum.add("scores", times * heads * scores(score, key, asking, pairs / asking, pairs));
+  if (config.scoreCap !== undefined && isFused(config)) sum.add("scores", again * heads * 2 * pairs * key);
   sum.add("weighted sum", times * 2 * heads * pairs * value);
 }
 

@@ -1,6 +1,7 @@
 import type { Part } from "../graph/place.ts";
-import { architectureOf } from "../models/any.ts";
-import type { RnnConfig } from "../models/config.ts";
+import { isGated } from "../layers/feedforward.ts";
+import { architectureOf, hasClassToken } from "../models/any.ts";
+import { kvHeadsOf, type RnnConfig } from "../models/config.ts";
 import type { ModelCost } from "./cost.ts";
 import { causalShare, productFormulas } from "./formulas.ts";
 import type { PhaseName } from "./phases.ts";
@@ -141,13 +142,19 @@ export function lectureNotes({ model: given, phases }: ModelCost): string[] {
       notes.push("additive scores project all states of the source again for each decoded token: O(b m d²)");
     return notes;
   }
-  if (model.model === "encoder" && model.task === "classify" && model.pool === "class") notes.push("the class token is one position more");
+  if (hasClassToken(model)) notes.push("the class token is one position more");
   const { width, hidden = 4 * width, activation, multiHead, keySize, valueSize, heads, score } = model;
-  if (activation === "swiglu") notes.push("swiglu has a third matrix beside the two of the feed-forward layer");
+  if (isGated(activation)) notes.push(`${activation} has a third matrix beside the two of the feed-forward layer`);
   if (hidden !== 4 * width) notes.push(`the feed-forward layer has ${hidden} = ${+(hidden / width).toFixed(2)}·d inside, not 4·d`);
   if (multiHead === "wide") notes.push(`wide heads have d² weights each: ${heads} times the projections of split heads`);
   if (multiHead === "narrow") notes.push(`narrow heads see a part of the input each: 1/${heads} of the projections of split heads`);
   if (keySize !== undefined || valueSize !== undefined) notes.push("key and value sizes are given, so heads · size is not d");
+  if (kvHeadsOf(model) !== heads)
+    notes.push(`${kvHeadsOf(model)} heads of keys and values serve ${heads} heads of queries, and so much less is projected and kept`);
+  if (model.window !== undefined) notes.push(`a window of ${model.window} keys masks the others; they are compared all the same`);
+  if (model.scoreCap !== undefined) notes.push("capped scores are computed again on the way back");
+  if (model.model === "encoder-decoder" && (model.decoderLayers ?? model.decoderHeads ?? model.decoderHidden) !== undefined)
+    notes.push("the decoder has sizes of its own, so O() is that of the encoder's");
   if (score === "bilinear" || score === "additive") notes.push(`${score} scores have products of their own`);
   if (phases.token && phases.token.sizes.past === undefined)
     notes.push("with this mask nothing can be kept, so a token costs the whole sequence again");

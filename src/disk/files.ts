@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -121,6 +122,21 @@ export function* readPieces(file: string, visit: (piece: Uint8Array, at: number)
   } finally {
     closeSync(handle);
   }
+}
+
+const hashes = new Map<string, string>();
+
+/** The SHA-256 of files, one after the other. It is computed once for as long as they stay the same. */
+export function filesHash(files: readonly string[]): string {
+  const stamps = files.map((file) => ({ file: resolve(file), ...statSync(file) }));
+  const key = stamps.map(({ file, ino, size, mtimeMs }) => `${file} ${ino} ${size} ${mtimeMs}`).join("\n");
+  const known = hashes.get(key);
+  if (known !== undefined) return known;
+  const hash = createHash("sha256");
+  for (const file of files) atOnce(readPieces(file, (piece) => hash.update(piece)));
+  const found = hash.digest("hex");
+  hashes.set(key, found);
+  return found;
 }
 
 /** Makes the names in a folder durable. Windows cannot open a folder, and some network disks refuse to sync one. */

@@ -22,7 +22,7 @@ function openHeader(file: string): { readonly header: SafetensorsHeader; readonl
   });
 }
 
-const stampOf = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`;
+export const stampOf = ({ ino, size, mtimeMs }: Stats): string => `${ino} ${size} ${mtimeMs}`;
 
 /** A file of tensors, of which only the header is read until numbers are wanted. */
 export interface TensorFile {
@@ -88,7 +88,7 @@ export function filled(buffer: ParameterBuffer, numbers: (name: string) => Float
   return buffer;
 }
 
-function withFile<Result>(file: string, read: (descriptor: number) => Result): Result | undefined {
+export function withFile<Result>(file: string, read: (descriptor: number) => Result): Result | undefined {
   let descriptor: number | undefined;
   try {
     descriptor = openSync(file, "r");
@@ -101,7 +101,7 @@ function withFile<Result>(file: string, read: (descriptor: number) => Result): R
   }
 }
 
-function readRange(descriptor: number, at: number, length: number): Uint8Array {
+export function readRange(descriptor: number, at: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   let done = 0;
   while (done < length) {

@@ -2,7 +2,6 @@ import { ConfigError, DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { type TaggedIds, taggedLayout } from "../batches/examples.ts";
 import { tokenText } from "../hub/record.ts";
-import { described } from "../models/any.ts";
 import { around } from "../tokens/around.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { requireFinite } from "./labels.ts";
@@ -33,12 +32,9 @@ export interface FillOptions extends PredictOptions {
 const rowsAtOnce = 4;
 
 export async function* fillTexts(trained: TrainedModel, texts: Texts, options: FillOptions = {}): AsyncGenerator<Filling> {
-  const { model, tokenizer, name } = trained;
+  trained.require("mlm");
+  const { model, tokenizer } = trained;
   const { top = 5 } = options;
-  if (model.model !== "encoder" || model.task !== "mlm")
-    throw new ConfigError(`${name} is ${described(model)} that was not trained on hidden words; use one with a masked-LM head`, {
-      code: "config.task",
-    });
   const mask = maskOf(trained);
   const reading: Reading<TaggedIds, Filling> = {
     layout: taggedLayout,
@@ -77,6 +73,7 @@ function likeliest(scores: Float32Array, top: number): { readonly id: number; re
 function withoutMask(text: string, mask: string, nth: number, word: string): string {
   const parts = text.split(mask);
   const [before, after] = [parts.slice(0, nth + 1).join(mask), parts.slice(nth + 1).join(mask)];
+  if (word.startsWith("##")) return `${before.trimEnd()}${word.slice(2)}${after}`; // the rest of a word
   return `${before}${before.endsWith(" ") ? word.trimStart() : word}${after}`;
 }
 

@@ -43,6 +43,7 @@ export class TextStream {
   /** The text that is certain after this token; often a whole token, sometimes nothing. */
   push(token: number): string {
     this.#open.push(token);
+    if (this.#undone()) return "";
     const text = this.#decoded();
     const unfinished = trailing.exec(text)?.[0].length ?? 0;
     const certain = Math.max(this.#given, text.length - Math.min(unfinished, longestBeginning));
@@ -57,10 +58,25 @@ export class TextStream {
     return this.#give(this.#decoded().slice(this.#given).replace(trailing, ""), true);
   }
 
+  /**
+   * Whether the last tokens undo text that is known already. Where tokens of bytes in a row are decoded together, characters that were whole
+   * are not while the next one is unfinished.
+   */
+  #undone(): boolean {
+    if (this.#open.length > longestBeginning) return false;
+    const text = this.#tokenizer.decode([...this.#before, ...this.#open]);
+    return trailing.test(text) && !text.startsWith(this.#tokenizer.decode(this.#before).replace(trailing, ""));
+  }
+
+  /** Whether a token is ever text: special ones are skipped, but a space may be left out only because it is the first. */
+  #isText(token: number): boolean {
+    return this.#tokenizer.decode([token, token]) !== "";
+  }
+
   /** Takes open tokens for known, all but the last so many that are text. */
   #close(text: string, kept: number): void {
     const open = this.#open;
-    const places = [...open.keys()].filter((i) => this.#tokenizer.decode([open[i]]) !== "");
+    const places = [...open.keys()].filter((i) => this.#isText(open[i]));
     if (places.length < kept) return;
     const last = kept > 0 ? places[places.length - kept] : open.length;
     this.#before = this.#texts([...this.#before, ...open.slice(0, last)]);
@@ -79,7 +95,11 @@ export class TextStream {
 
   /** The last tokens that are text; special ones are skipped when they are decoded, and tell nothing. */
   #texts(tokens: readonly number[]): number[] {
-    return tokens.filter((token) => this.#tokenizer.decode([token]) !== "").slice(-context);
+    const last = tokens.filter((token) => this.#isText(token)).slice(-context);
+    // Bytes that are decoded together are no text if the first of them are the end of a character.
+    const starts = Array.from({ length: longestBeginning + 1 }, (_, i) => i).filter((i) => i < last.length);
+    const whole = starts.find((i) => !this.#tokenizer.decode(last.slice(i)).startsWith("\uFFFD"));
+    return last.slice(whole ?? 0);
   }
 
   #give(text: string, last: boolean): string {

@@ -14,6 +14,8 @@ export type Outputs = Readonly<Record<string, Tensor>>;
 export interface TensorFunction<I extends InputTypes = InputTypes, O extends Outputs = Outputs> {
   readonly inputs: I;
   build(p: Scope, inputs: InputTensors<I>): O;
+  /** A change to what was built, taps included: something beside it, with parameters of its own. */
+  rewrite?(p: Scope, graph: Graph): Graph;
 }
 
 /** Keeps the types of a function's inputs and outputs while writing it. */
@@ -59,12 +61,15 @@ export function buildGraph<I extends InputTypes, O extends Outputs>(fn: TensorFu
     if (inputs.has(name)) throw new GraphError(`the patched tap "${name}" has the name of an input; rename one of them`);
     inputs.set(name, tensor);
   }
+  const { outputs: results } = fn.rewrite?.(new Scope(trace), { inputs, parameters: trace.parameters, noise: trace.noise, outputs }) ?? {
+    outputs,
+  };
   checkNames([
     ...[...inputs.keys()].map((name) => ["an input", name] as const),
     ...[...trace.parameters.keys()].map((name) => ["a parameter", name] as const),
   ]);
   for (const tensor of trace.noise.values()) inputs.set(leafName(tensor), tensor);
-  return { inputs, parameters: trace.parameters, noise: trace.noise, outputs };
+  return { inputs, parameters: trace.parameters, noise: trace.noise, outputs: results };
 }
 
 export const graphNodes = (graph: Graph): Node[] => topological([...graph.outputs.values()]);

@@ -41,6 +41,7 @@ export const marian: Family = {
   modelTypes: ["marian"],
   architectures: ["MarianMTModel"],
   prefix: "",
+  fixed: ["model/encoder/positions", "model/decoder/positions"],
   read(hf) {
     hf.must("share_encoder_decoder_embeddings", true);
     hf.must("normalize_embedding", false);
@@ -120,7 +121,7 @@ function bartTensors(given: Architecture): TensorRule[] {
     same("model/tokens", "model.shared.weight", [vocab, width]),
     ...stack("encoder", sizesOf(model)),
     ...stack("decoder", sizesOf({ ...model, layers: decoderLayers, heads: decoderHeads, hidden: decoderHidden })),
-    same("model/scores.bias", "final_logits_bias", [1, vocab]),
+    same("model/scores/bias", "final_logits_bias", [1, vocab]),
   ];
 }
 

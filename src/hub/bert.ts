@@ -26,12 +26,13 @@ export const bert: Family = {
   modelTypes: ["bert"],
   architectures: [bertClasses.embed, bertClasses.classify, bertClasses.tag, bertClasses.mlm, "BertForPreTraining"],
   prefix: "bert.",
+  classifier: { pool: "first", pooler: "tanh" },
   read(hf, architecture) {
     const kind = architecture === "BertForPreTraining" ? "mlm" : kindOf(bertClasses, architecture);
     const { model, labels } = headOf(hf, kind, { pool: "first", pooler: "tanh" });
     return { model: { ...bertLike(hf, 0), ...model }, ...(labels && { labels }) };
   },
-  write: (model, from) => rewritten(model, from, bertClasses, "BERT"),
+  write: (model, from) => rewritten(model, from, bertClasses, bert),
   tensors(given) {
     const model = asEncoder(given);
     const { width, vocab, labels } = model;
@@ -44,8 +45,8 @@ export const bert: Family = {
       mlm: () => [
         ...denseRules("encoder/head", "cls.predictions.transform.dense", [width, width]),
         ...normRules("encoder/head/norm", "cls.predictions.transform.LayerNorm", width),
-        ...(model.tie ? [] : [same("encoder/scores.weight", "cls.predictions.decoder.weight", [vocab, width])]),
-        same("encoder/scores.bias", "cls.predictions.bias", [vocab]),
+        ...(model.tie ? [] : [same("encoder/scores/weight", "cls.predictions.decoder.weight", [vocab, width])]),
+        same("encoder/scores/bias", "cls.predictions.bias", [vocab]),
       ],
       embed: () => [],
     };
@@ -60,6 +61,7 @@ export const roberta: Family = {
   modelTypes: ["roberta"],
   architectures: Object.values(robertaClasses),
   prefix: "roberta.",
+  classifier: { pool: "first", pooler: "tanh" },
   read(hf, architecture) {
     const kind = kindOf(robertaClasses, architecture);
     if (kind === "mlm") hf.must("hidden_act", "gelu"); // its head has GELU whatever the blocks have
@@ -67,7 +69,7 @@ export const roberta: Family = {
     const { model, labels } = headOf(hf, kind, { pool: "first", pooler: "tanh" });
     return { model: { ...bertLike(hf, padding + 1), ...model }, ...(labels && { labels }) };
   },
-  write: (model, from) => rewritten(model, from, robertaClasses, "RoBERTa"),
+  write: (model, from) => rewritten(model, from, robertaClasses, roberta),
   tensors(given) {
     const model = asEncoder(given);
     const { width, vocab, labels } = model;
@@ -80,8 +82,8 @@ export const roberta: Family = {
       mlm: () => [
         ...denseRules("encoder/head", "lm_head.dense", [width, width]),
         ...normRules("encoder/head/norm", "lm_head.layer_norm", width),
-        ...(model.tie ? [] : [same("encoder/scores.weight", "lm_head.decoder.weight", [vocab, width])]),
-        same("encoder/scores.bias", "lm_head.bias", [vocab]),
+        ...(model.tie ? [] : [same("encoder/scores/weight", "lm_head.decoder.weight", [vocab, width])]),
+        same("encoder/scores/bias", "lm_head.bias", [vocab]),
       ],
       embed: () => [],
     };
@@ -146,7 +148,7 @@ function bodyRules(model: Parameters<Family["tensors"]>[0], prefix: string, offs
   return [
     same("encoder/tokens", `${root}embeddings.word_embeddings.weight`, [vocab, width]),
     { ours: "encoder/positions/table", theirs: [offset === 0 ? positions : { ...positions, turn: rowsFrom(offset, context) }] },
-    ...(segments > 0 ? [same("encoder/segments", `${root}embeddings.token_type_embeddings.weight`, [segments, width])] : []),
+    ...(segments > 0 ? [same("encoder/segments/table", `${root}embeddings.token_type_embeddings.weight`, [segments, width])] : []),
     ...normRules("encoder/embedding-norm", `${root}embeddings.LayerNorm`, width),
     ...blocks.flat(),
   ];

@@ -1,7 +1,7 @@
 import type { Architecture } from "../models/any.ts";
 import type { DecoderConfig } from "../models/config.ts";
 import type { ConfigReader } from "./config-reader.ts";
-import { joined, type Piece, type TensorRule, type Turn } from "./family.ts";
+import { type Family, joined, type Piece, type TensorRule, type Turn } from "./family.ts";
 
 // What the tables of several decoders share.
 
@@ -21,6 +21,19 @@ export function sizesOf({ layers, width, heads, kvHeads = heads, keySize = width
 }
 
 type Blocks = Pick<DecoderConfig, "layers" | "width" | "heads" | "kvHeads" | "keySize" | "hidden">;
+
+export type Decoder = DecoderConfig;
+
+/** A family that is written only where a model came as one, with the head that it came with. */
+export const asItCame =
+  (name: string): Family["write"] =>
+  (model, { original }) => {
+    if (!original) return { reasons: [`only a model that came as ${name} is written as one`] };
+    return model.model === "decoder" ? { config: original } : { reasons: [`it came as ${name} and writes no text any more`] };
+  };
+
+/** What norms add under the root. */
+export const epsilonOf = ({ norm, epsilon = norm === "rms" ? 1e-6 : 1e-5 }: Pick<DecoderConfig, "norm" | "epsilon">): number => epsilon;
 
 /** Tables of decoders are only ever asked for decoders: `read` made the model, or `write` refused it. */
 export const asDecoder = (model: Architecture): DecoderConfig => model as DecoderConfig;
@@ -69,13 +82,15 @@ export function headSizes(
   return size === undefined || size * heads === width ? {} : { keySize: size, valueSize: size };
 }
 
+const olderRotary = ["rope_scaling", "rope_theta", "rotary_emb_base", "partial_rotary_factor", "rotary_pct"] as const;
+
 /** Rotary positions. transformers 5 writes `rope_parameters`; before it, `rope_theta` and `rope_scaling` stood beside each other. */
 export function rotaryOf(hf: ConfigReader, usual: { readonly base?: number; readonly share?: number } = {}): Record<string, unknown> {
   const parameters = hf.part("rope_parameters");
   const base = parameters?.numberOrNone("rope_theta") ?? hf.number(["rope_theta", "rotary_emb_base"], usual.base ?? 10_000);
   const share = parameters?.numberOrNone("partial_rotary_factor") ?? hf.number(["partial_rotary_factor", "rotary_pct"], usual.share ?? 1);
   const scaling = parameters ?? hf.part("rope_scaling");
-  if (parameters) hf.value("rope_scaling"); // the same again, where a file has both
+  if (parameters) for (const key of olderRotary) hf.value(key); // the same again, where a file has both
   return {
     positions: "rotary",
     ropeBase: base,

@@ -16,6 +16,7 @@ export const distilbert: Family = {
   modelTypes: ["distilbert"],
   architectures: [classes.embed, classes.classify, classes.tag, classes.mlm],
   prefix: "distilbert.",
+  classifier: { pool: "first", pooler: "relu" },
   read(hf, architecture) {
     const { model, labels } = headOf(hf, kindOf(classes, architecture), { pool: "first", pooler: "relu" });
     const width = hf.whole(["dim", "hidden_size"], 768);
@@ -38,7 +39,7 @@ export const distilbert: Family = {
     } as const;
     return { model: { ...settings, ...model }, ...(labels && { labels }) };
   },
-  write: (model, from) => rewritten(model, from, classes, "DistilBERT"),
+  write: (model, from) => rewritten(model, from, classes, distilbert),
   tensors(given) {
     const model = asEncoder(given);
     const { vocab, context, labels, task } = model;
@@ -65,8 +66,8 @@ export const distilbert: Family = {
       mlm: () => [
         ...denseRules("encoder/head", "vocab_transform", [width, width]),
         ...normRules("encoder/head/norm", "vocab_layer_norm", width),
-        ...(model.tie ? [] : [same("encoder/scores.weight", "vocab_projector.weight", [vocab, width])]),
-        same("encoder/scores.bias", "vocab_projector.bias", [vocab]),
+        ...(model.tie ? [] : [same("encoder/scores/weight", "vocab_projector.weight", [vocab, width])]),
+        same("encoder/scores/bias", "vocab_projector.bias", [vocab]),
       ],
       embed: () => [],
     };

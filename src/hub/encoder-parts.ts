@@ -1,7 +1,7 @@
 import type { Architecture } from "../models/any.ts";
 import type { EncoderConfig, EncoderDecoderConfig } from "../models/config.ts";
 import type { ConfigReader } from "./config-reader.ts";
-import type { JsonObject, Written } from "./family.ts";
+import type { Family, JsonObject, Written } from "./family.ts";
 
 // What the tables of several encoders and translators share.
 
@@ -42,8 +42,9 @@ export interface Head {
 
 /** The settings of a head; `pooled` are those of a classifier's. */
 export function headOf(hf: ConfigReader, kind: HeadKind, pooled: JsonObject): Head {
+  const tie = hf.boolean("tie_word_embeddings", true);
   if (kind === "embed") return { model: { task: "embed", pool: "mean" } };
-  if (kind === "mlm") return { model: { task: "mlm", scoresBias: true, tie: hf.boolean("tie_word_embeddings", true) } };
+  if (kind === "mlm") return { model: { task: "mlm", scoresBias: true, tie } };
   const labels = labelNames(hf);
   if (kind === "tag") return { model: { task: "tag", labels: labels.length }, labels };
   const problem = hf.value("problem_type");
@@ -58,11 +59,13 @@ export function rewritten(
   model: Architecture,
   { original, labels = [] }: Written,
   classes: Readonly<Record<HeadKind, string>>,
-  family: string,
+  { name, classifier }: Pick<Family, "name" | "classifier">,
 ): { readonly config: JsonObject } | { readonly reasons: readonly string[] } {
-  if (!original) return { reasons: [`only a model that began as one of ${family} is written as one`] };
+  if (!original) return { reasons: [`only a model that began as one of ${name} is written as one`] };
   if (model.model !== "encoder") return { reasons: [`the model is ${model.model} (only encoder)`] };
-  const { task } = model;
+  const { task, pool, pooler } = model;
+  if (task === "classify" && (pool !== "first" || pooler !== classifier?.pooler))
+    return { reasons: [`pool is ${pool} and pooler ${pooler} (only first and ${classifier?.pooler})`] };
   const named = Array.isArray(original.architectures) ? original.architectures : [];
   const { id2label: _, label2id: __, num_labels: ___, problem_type: ____, ...others } = original;
   if (task === "embed" || task === "mlm")

@@ -16,11 +16,12 @@ import { opt } from "./opt.ts";
 import { phi } from "./phi.ts";
 import { t5 } from "./t5.ts";
 
+const decoders: readonly Family[] = [llama, gpt2, qwen2, qwen3, mistral, gemma, gemma2, gemma3, neox, phi, phi3, opt];
+const encoders: readonly Family[] = [bert, roberta, distilbert];
+const translators: readonly Family[] = [t5, bart, marian];
+
 /** Every family that is known; a new one is one more table. */
-export const families: readonly Family[] = [
-  ...[llama, gpt2, qwen2, qwen3, mistral, gemma, gemma2, gemma3, neox, phi, phi3, opt],
-  ...[bert, roberta, distilbert, t5, bart, marian],
-];
+export const families: readonly Family[] = [...decoders, ...encoders, ...translators];
 
 export interface Recognised {
   readonly family: Family;

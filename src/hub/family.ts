@@ -57,6 +57,10 @@ export interface Family {
   tensors(model: Architecture): readonly TensorRule[];
   /** Tensors of their files that mean nothing to the computation: buffers, and copies of tied weights. */
   ignores?(name: string, model: Architecture): boolean;
+  /** How its classifiers gather a text, where it has such. */
+  readonly classifier?: { readonly pool: "first"; readonly pooler: "tanh" | "relu" };
+  /** Parts that are never trained, because its files do not hold them. */
+  readonly fixed?: readonly string[];
   /** Other names that older files have for a tensor. */
   alsoCalled?(name: string): readonly string[];
 }

@@ -1,6 +1,6 @@
 import type { DecoderConfig } from "../models/config.ts";
 import type { ConfigReader } from "./config-reader.ts";
-import { asDecoder, headSizes, rotaryOf, scalingOf, windowOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, headSizes, rotaryOf, scalingOf, windowOf } from "./decoder-parts.ts";
 import { type Family, normRules, same, type TensorRule } from "./family.ts";
 import { llamaIgnores, llamaTensors } from "./llama.ts";
 
@@ -30,9 +30,6 @@ function gemmaLike(hf: ConfigReader) {
 /** Older files of the first Gemma say "gelu" and mean the other one, as Python reads them. */
 const gates = { gelu_pytorch_tanh: "geglu-tanh", gelu_new: "geglu-tanh", gelu_fast: "geglu-tanh" } as const;
 
-const write: Family["write"] = (_, { original }) =>
-  original ? { config: original } : { reasons: ["only a model that came as Gemma is written as one"] };
-
 export const gemma: Family = {
   name: "Gemma",
   modelTypes: ["gemma"],
@@ -43,7 +40,7 @@ export const gemma: Family = {
     const activation = hf.choice("hidden_activation", gates, "gelu_pytorch_tanh");
     return { model: { ...gemmaLike(hf), ...rotaryOf(hf), activation } };
   },
-  write,
+  write: asItCame("Gemma"),
   tensors: (model) => gemmaTensors(asDecoder(model)),
   ignores: (name, model) => llamaIgnores(name, asDecoder(model)),
 };

@@ -1,4 +1,4 @@
-import { asDecoder, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, epsilonOf, sizesOf } from "./decoder-parts.ts";
 import { type Family, normRules, same, transposed } from "./family.ts";
 import { refusals, wants } from "./reasons.ts";
 
@@ -32,7 +32,7 @@ export const gpt2: Family = {
     };
   },
   write(model, { original }) {
-    if (original) return { config: original };
+    if (original) return asItCame("GPT-2")(model, { original });
     const reasons = refusals(model, {
       ...wants.plainDecoder,
       positions: ["learned"],
@@ -43,7 +43,7 @@ export const gpt2: Family = {
       activation: ["gelu", "gelu-tanh", "relu", "silu"],
     });
     if (reasons.length > 0) return { reasons };
-    const { layers, heads, width, context, vocab, activation, tie, epsilon = 1e-5, hidden = 4 * width } = asDecoder(model);
+    const { layers, heads, width, context, vocab, activation, tie, hidden = 4 * width } = asDecoder(model);
     const name = Object.entries(gpt2Activations).find(([, ours]) => ours === activation)?.[0];
     return {
       config: {
@@ -56,7 +56,7 @@ export const gpt2: Family = {
         n_positions: context,
         vocab_size: vocab,
         activation_function: name,
-        layer_norm_epsilon: epsilon,
+        layer_norm_epsilon: epsilonOf(asDecoder(model)),
         tie_word_embeddings: tie,
       },
     };

@@ -1,14 +1,8 @@
-import { asDecoder, windowOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, windowOf } from "./decoder-parts.ts";
 import { type Family, rowsFrom, type TensorRule } from "./family.ts";
 import { llamaIgnores, llamaLike, llamaTensors } from "./llama.ts";
 
 // Descendants of Llama that differ in a setting or two.
-
-/** What only its own files have is not written for others: an export of ours is a Llama. */
-const asItCame =
-  (name: string): Family["write"] =>
-  (_, { original }) =>
-    original ? { config: original } : { reasons: [`only a model that came as ${name} is written as one`] };
 
 const kin = (name: string, modelTypes: readonly string[], architectures: readonly string[], read: Family["read"]): Family => ({
   name,

@@ -1,5 +1,5 @@
 import type { DecoderConfig } from "../models/config.ts";
-import { asDecoder, headSizes, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, epsilonOf, headSizes, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
 import { denseRules, type Family, normRules, same } from "./family.ts";
 import { refusals, wants } from "./reasons.ts";
 
@@ -15,7 +15,7 @@ export const llama: Family = {
     return { model: { ...llamaLike(hf), bias: attention ? "all" : "none" } };
   },
   write(model, { original }) {
-    if (original) return { config: original };
+    if (original) return asItCame("Llama")(model, { original });
     const reasons = refusals(model, {
       ...wants.plainDecoder,
       positions: ["rotary"],
@@ -90,19 +90,7 @@ export function llamaTensors(model: DecoderConfig) {
 
 /** A decoder of ours that is a Llama, in the words of transformers 5 and of those before it. */
 function llamaConfig(model: DecoderConfig) {
-  const {
-    vocab,
-    tie,
-    context,
-    bias,
-    epsilon = 1e-6,
-    ropeBase,
-    ropeScaling,
-    ropeFactor,
-    ropeLowFactor,
-    ropeHighFactor,
-    ropeOriginal,
-  } = model;
+  const { vocab, tie, context, bias, ropeBase, ropeScaling, ropeFactor, ropeLowFactor, ropeHighFactor, ropeOriginal } = model;
   const { layers, width, heads, kvHeads, size, hidden } = sizesOf(model);
   const scaling =
     ropeScaling === "none"
@@ -128,7 +116,7 @@ function llamaConfig(model: DecoderConfig) {
     max_position_embeddings: context,
     vocab_size: vocab,
     hidden_act: "silu",
-    rms_norm_eps: epsilon,
+    rms_norm_eps: epsilonOf(model),
     rope_theta: ropeBase,
     ...(scaling && { rope_scaling: scaling }),
     rope_parameters: { rope_theta: ropeBase, ...(scaling ?? { rope_type: "default" }) },

@@ -1,4 +1,4 @@
-import { asDecoder, byHead, rotaryOf, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, byHead, rotaryOf, sizesOf } from "./decoder-parts.ts";
 import { denseRules, type Family, joined, normRules, same } from "./family.ts";
 
 /** Pythia and GPT-NeoX: attention and feed-forward side by side; rows of queries, keys and values go head by head. */
@@ -29,7 +29,7 @@ export const neox: Family = {
       },
     };
   },
-  write: (_, { original }) => (original ? { config: original } : { reasons: ["only a model that came as GPT-NeoX is written as one"] }),
+  write: asItCame("GPT-NeoX"),
   tensors(model) {
     const { vocab, tie } = asDecoder(model);
     const { layers, width, heads, size, hidden } = sizesOf(asDecoder(model));
@@ -54,6 +54,7 @@ export const neox: Family = {
       ...(tie ? [] : [same("decoder/scores/weight", "embed_out.weight", [vocab, width])]),
     ];
   },
+  alsoCalled: (name) => (name === "embed_out.weight" ? ["lm_head.weight"] : []),
   ignores: (name, model) =>
     /\.attention\.((masked_)?bias|rotary_emb\.inv_freq)$/.test(name) || (asDecoder(model).tie && name === "embed_out.weight"),
 };

@@ -1,4 +1,4 @@
-import { asDecoder, joinedHeads, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, joinedHeads, sizesOf } from "./decoder-parts.ts";
 import { denseRules, type Family, joined, normRules, rowsFrom, same } from "./family.ts";
 
 /** The rows of OPT's table of positions that no token of a text without padding reads. */
@@ -35,7 +35,7 @@ export const opt: Family = {
       },
     };
   },
-  write: (_, { original }) => (original ? { config: original } : { reasons: ["only a model that came as OPT is written as one"] }),
+  write: asItCame("OPT"),
   tensors(model) {
     const { vocab, tie, context, normPlace } = asDecoder(model);
     const sizes = sizesOf(asDecoder(model));

@@ -1,4 +1,4 @@
-import { asDecoder, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
+import { asDecoder, asItCame, joinedHeads, rotaryOf, sizesOf } from "./decoder-parts.ts";
 import { denseRules, type Family, normRules, same } from "./family.ts";
 
 /** Phi 1, 1.5 and 2: attention and feed-forward share one norm and work side by side; a part of each head is turned. */
@@ -30,7 +30,7 @@ export const phi: Family = {
       },
     };
   },
-  write: (_, { original }) => (original ? { config: original } : { reasons: ["only a model that came as Phi is written as one"] }),
+  write: asItCame("Phi"),
   tensors(model) {
     const { vocab, tie } = asDecoder(model);
     const sizes = sizesOf(asDecoder(model));

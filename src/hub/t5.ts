@@ -100,6 +100,6 @@ function t5Tensors(given: Architecture): TensorRule[] {
     same("model/tokens", "shared.weight", [vocab, width]),
     ...stack("encoder", layers),
     ...stack("decoder", decoderLayers),
-    ...(tie ? [] : [same("model/scores.weight", "lm_head.weight", [vocab, width])]),
+    ...(tie ? [] : [same("model/scores/weight", "lm_head.weight", [vocab, width])]),
   ];
 }

@@ -109,7 +109,8 @@ function refuseNonFinite(numbers: Float32Array, name: string, where: string): vo
       );
 }
 
-function forwards(numbers: Float32Array, shape: readonly number[], turn: Turn | undefined): Float32Array {
+/** A tensor of theirs as ours. */
+export function forwards(numbers: Float32Array, shape: readonly number[], turn: Turn | undefined): Float32Array {
   switch (turn?.kind) {
     case undefined:
       return numbers;
@@ -140,6 +141,8 @@ function transpose(numbers: Float32Array, [rows, columns]: readonly number[]): F
 export interface Theirs {
   readonly name: string;
   readonly shape: readonly number[];
+  /** Whether something was added to it, which rounds. */
+  readonly shifted: boolean;
   /** Made when it is asked for: tensor by tensor, all of a model need never be there twice. */
   numbers(): Float32Array;
 }
@@ -158,6 +161,7 @@ export function theirsOf(rules: readonly TensorRule[], numbersOf: (ours: string)
   return [...places].map(([name, uses]) => ({
     name,
     shape: uses[0].piece.shape,
+    shifted: uses.some(({ piece }) => piece.turn?.kind === "add"),
     numbers() {
       const whole = new Float32Array(elementCount(uses[0].piece.shape));
       for (const { piece, ours, row } of uses) {
@@ -175,7 +179,8 @@ function rowsOf({ shape, turn }: Piece): number {
   return turn?.kind === "transpose" ? shape[1] : (shape[0] ?? 1);
 }
 
-function backwards(whole: Float32Array, part: Float32Array, { shape, turn }: Piece): void {
+/** A part of ours as the whole of theirs. */
+export function backwards(whole: Float32Array, part: Float32Array, { shape, turn }: Piece): void {
   switch (turn?.kind) {
     case undefined:
       whole.set(part);

@@ -3,7 +3,7 @@ import type { Chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { tensorFunction } from "../graph/graph.ts";
 import { int32 } from "../graph/type.ts";
-import { type Transformer, transformerOf } from "../models/any.ts";
+import { hasClassToken, type Transformer, transformerOf } from "../models/any.ts";
 import { kvHeadsOf } from "../models/config.ts";
 import { embedded, tokenTable } from "../models/transformer.ts";
 import { compile } from "../runtime/compile.ts";
@@ -86,7 +86,7 @@ async function attentionInputs(
 
 async function embeddedTokens(run: TrainedModel, model: Transformer, kind: AttentionKind, given: HostArray): Promise<HostArray> {
   // A class token in front has the id after the last.
-  const front = model.model === "encoder" && model.task === "classify" && model.pool === "class" ? [model.vocab] : [];
+  const front = hasClassToken(model) ? [model.vocab] : [];
   const ids = Int32Array.from([...front, ...(given.data as Int32Array)]);
   const config = { ...model, dropout: 0, vocab: model.vocab + front.length, context: model.context + front.length };
   const ownSource = model.model === "encoder-decoder" && kind === "encoder" ? model.sourceVocab : undefined;

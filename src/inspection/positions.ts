@@ -5,9 +5,11 @@ import { tensorFunction } from "../graph/graph.ts";
 import type { Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { float32 } from "../graph/type.ts";
-import { headSize } from "../layers/heads.ts";
-import { attentionPositions, positioned } from "../layers/positions.ts";
+import { attentionPositions, positioned, relativeTable, turnedSize } from "../layers/positions.ts";
 import { described, type Transformer, transformerOf } from "../models/any.ts";
+import { decoderSide } from "../models/config.ts";
+import { headSizes } from "../models/continuation.ts";
+import { blockConfig } from "../models/transformer.ts";
 import { compile } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { rowsOf } from "./answers.ts";
@@ -46,7 +48,10 @@ export async function positionsOf(run: TrainedModel): Promise<Positions> {
 
 /** An encoder–decoder's positions are shown for its decoder. */
 const placeOf = (model: Transformer): string => `${stackPlace(model, "self")}/positions`;
-const isCausal = ({ model }: Transformer): boolean => model !== "encoder";
+const isCausal = (model: Transformer): boolean => model.model !== "encoder" || model.causal;
+
+/** The config of the stack whose positions are shown. */
+const sideOf = (model: Transformer): Transformer => (model.model === "encoder-decoder" ? decoderSide(model) : model);
 const rows = (x: HostArray): number[][] => rowsOf({ shape: x.shape, data: x.data as Float32Array }).map((row) => Array.from(row));
 
 /** Tokens of zeros, with positions. */
@@ -61,22 +66,29 @@ function added(run: TrainedModel, model: Transformer): Promise<HostArray> {
   );
 }
 
-/** Pairs (1, 0), turned. */
+/** Pairs (1, 0), turned as in the first layer; what is not turned is left out. */
 function turned(run: TrainedModel, model: Transformer): Promise<HostArray> {
-  const { heads, width, multiHead, keySize = headSize(width, heads, multiHead), context } = model;
-  const firstOfPair = (i: number) => (i % keySize < keySize / 2 ? 1 : 0);
-  return computed(run, [1, 1, context, keySize], firstOfPair, (p, x) => attentionPositions(p, "rotary", x, { causal: true }).rotate?.(x));
+  const size = turnedSize(headSizes(sideOf(model)).key, model.ropeShare);
+  const firstOfPair = (i: number) => (i % size < size / 2 ? 1 : 0);
+  const settings = { ...blockConfig(model, 0), ropeShare: 1 };
+  return computed(run, [1, 1, model.context, size], firstOfPair, (p, x) =>
+    attentionPositions(p, "rotary", x, { causal: true }, settings).rotate?.(x),
+  );
 }
 
 /** [head, query, key] */
 function biases(run: TrainedModel, model: Transformer): Promise<HostArray> {
   const place = attentionPlace(model, "self", 0);
-  const causal = isCausal(model);
+  const [causal, { heads }] = [isCausal(model), sideOf(model)];
+  const shared = model.positions === "relative" && model.relativeShared;
   return computed(
     run,
-    [1, model.heads, model.context, 1],
+    [1, heads, model.context, 1],
     () => 0,
-    (p, x) => attentionPositions(p.at(place), model.positions, x, { causal }).bias,
+    (p, x) => {
+      const table = shared ? relativeTable(p.at(stackPlace(model, "self")), heads, model) : undefined;
+      return attentionPositions(p.at(place), model.positions, x, { causal, table }, model).bias;
+    },
   );
 }
 

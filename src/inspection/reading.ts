@@ -2,7 +2,7 @@ import { array, type HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { encodePairs, encodeSource, tagUnits, targetStart } from "../batches/encode.ts";
 import { translateIds } from "../generation/translator.ts";
-import { described, givesSeveral, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
+import { described, givesSeveral, hasClassToken, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { around, begun } from "../tokens/around.ts";
 import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
@@ -50,9 +50,10 @@ export async function readingOf(run: TrainedModel, text: Read, options: ReadingO
   if (task === "lm") return { feeds: { ids: row(ids), targets: row(shifted(ids)) }, tokens, signal };
   const unknown = (count: number) => row(new Int32Array(count).fill(-1));
   const several = givesSeveral(model);
-  const unknownAnswer = task === "tag" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
+  const unknownAnswer =
+    task === "tag" || task === "mlm" ? unknown(ids.length) : several ? unknown(run.labels.length) : array("int32", [-1]);
   const feeds = { ids: row(ids), lengths: array("int32", [ids.length]), targets: unknownAnswer };
-  return { feeds, signal, tokens: "pool" in model && task === "classify" && model.pool === "class" ? [classToken, ...tokens] : tokens };
+  return { feeds, signal, tokens: hasClassToken(model) ? [classToken, ...tokens] : tokens };
 }
 
 const inputsOf = (model: ModelConfig): string[] => Object.keys(modelLoss(model).inputs).filter((name) => name !== "targets");
@@ -65,7 +66,7 @@ function fedReading({ model }: TrainedModel, feeds: Arrays): Reading {
       `"${many[0]}" is [${many[1].shape.join(", ")}]; what is looked at is a batch of one, so its first size must be 1`,
     );
   if (feeds.targets) return { feeds, tokens: [] };
-  if (taskOf(model) === "classify") return { feeds: { ...feeds, targets: array("int32", [-1]) }, tokens: [] };
+  if (taskOf(model) === "classify" || taskOf(model) === "embed") return { feeds: { ...feeds, targets: array("int32", [-1]) }, tokens: [] };
   const [rows, time] = (feeds.target ?? feeds.ids ?? Object.values(feeds)[0]).shape;
   return { feeds: { ...feeds, targets: array("int32", new Int32Array(rows * time).fill(-1), [rows, time]) }, tokens: [] };
 }

@@ -166,9 +166,12 @@ function freeParts(p: Scope, x: Tensor, source: Tensor | undefined, { heads }: A
   return [parts, parts, parts];
 }
 
-/** Whether one op can do it: a softmax over masked dot products that nobody looks at. */
-const isPlain = (p: Scope, { attention: kind, score, mask }: AttentionConfig): boolean =>
-  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax" && !p.isTapped("scores", "pattern");
+/** Whether one op can do it: a softmax over masked dot products. */
+export const isFused = ({ attention: kind, score, mask }: Pick<AttentionConfig, "attention" | "score" | "mask">): boolean =>
+  kind !== "linear" && (score === "scaled" || score === "dot") && mask !== "after-softmax";
+
+/** The same, where nobody looks at it. */
+const isPlain = (p: Scope, config: AttentionConfig): boolean => isFused(config) && !p.isTapped("scores", "pattern");
 
 /** Scores, mask, softmax, mix: each step can be tapped and patched. */
 function stepByStep(p: Scope, given: Parts, config: AttentionConfig): Tensor {

@@ -15,7 +15,9 @@ import { Trained } from "./trained.ts";
 
 /** Every format in a file of its own, which is loaded when it is asked for. */
 const exporters = {
+  hf: async (): Promise<Exporter> => (await import("./export-hf.ts")).hfExporter,
   onnx: async (): Promise<Exporter> => (await import("./export-onnx.ts")).onnxExporter,
+  gguf: async (): Promise<Exporter> => (await import("./export-gguf.ts")).ggufExporter,
 } as const satisfies Readonly<Record<string, () => Promise<Exporter>>>;
 
 export type ExportFormat = keyof typeof exporters;
@@ -148,7 +150,7 @@ class Growing {
 
 /** What is known of a model's training, where it is of a run. */
 function runOf(trained: TrainedModel): CardRun | undefined {
-  if (!(trained instanceof Trained) || !trained.run) return undefined;
+  if (!(trained instanceof Trained) || trained.run.outside) return undefined;
   const { folder, config } = trained.run;
   const log = paths(folder).log;
   return { config, log: statSync(log, { throwIfNoEntry: false }) ? readLog(log) : [] };

@@ -8,6 +8,7 @@ import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { saveTokenizer } from "../tokens/index.ts";
 import { type LateTensor, safetensorsStream } from "../weights/safetensors.ts";
+import type { Weights } from "../weights/weights.ts";
 
 export interface ImportOptions {
   /** The run folder that is written, whole or not at all. */
@@ -27,23 +28,32 @@ export interface Imported {
 /** Makes a run of a model from outside. Its weights are ours then, in 32 bits, which the engine reads where they lie. */
 export async function importModel(path: string, { out, overwrite }: ImportOptions): Promise<Imported> {
   const found = openModel(path);
-  const { config, tokenizer } = found;
+  const { config } = found;
   if (!found.outside || !config.hub)
     throw new ConfigError(sentence`${path} is a run already; only a model from outside is imported`, {
       code: "config.conflict",
       path: "folder",
     });
+  const parameters = await writeAsRun(found, runWeights(found), { out, overwrite });
+  return { run: out, from: path, family: config.hub.family, task: config.task, parameters };
+}
+
+/** Writes a model as a run that was never trained here: whole or not at all. Gives back how many parameters it has. */
+export async function writeAsRun(
+  { config, tokenizer }: Pick<OpenRun, "config" | "tokenizer">,
+  weights: Weights,
+  { out, overwrite, metadata = {} }: ImportOptions & { readonly metadata?: Readonly<Record<string, string>> },
+): Promise<number> {
   const layout = parametersOf(modelLoss(config.model));
-  const weights = runWeights(found);
   const tensors = layout.entries.map(
     ({ name, shape }): LateTensor => ({ name, dtype: "F32", shape, bytes: () => bytesOf(weights.numbers(name)) }),
   );
   await writeWholeFolder({ folder: out, overwrite, what: "a run", owns: isRunFile }, (folder) => {
-    writeParts(paths(folder).model, safetensorsStream(tensors, { format: "qkv", step: "0" }));
+    writeParts(paths(folder).model, safetensorsStream(tensors, { format: "qkv", step: "0", ...metadata }));
     const written = { kind: tokenizer.kind, sha256: sha256(saveTokenizer(tokenizer)) };
     writeRun(folder, { ...config, tokenizer: written }, tokenizer);
   });
-  return { run: out, from: path, family: config.hub.family, task: config.task, parameters: layout.total };
+  return layout.total;
 }
 
 const isRunFile = (file: string): boolean =>

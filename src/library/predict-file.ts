@@ -6,7 +6,7 @@ import { sentence, setting } from "../base/sentence.ts";
 import { isAlive } from "../disk/files.ts";
 import { isWriting, PartFile, type PartState, readPart } from "../disk/part-file.ts";
 import { hashFiles, unreadable } from "../disk/text-files.ts";
-import { noWeights, paths, sha256 } from "../runs/folder.ts";
+import { noWeights, sha256, shippedFile } from "../runs/folder.ts";
 import { quoted } from "../text/quote.ts";
 import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";
@@ -256,7 +256,7 @@ interface Making {
 async function madeOf(run: Trained, options: object, { added, survey, size }: Making): Promise<PartState["made"]> {
   const { folder, config } = run.run;
   const { training: _, data: __, ...model } = config;
-  const files = run.run.outside?.files ?? [paths(folder).model];
+  const files = run.run.outside?.files ?? [shippedFile(folder)];
   if (files.some((file) => !existsSync(file))) throw noWeights(folder);
   const plain = (_: string, value: unknown) => (value instanceof Map ? [...value] : value);
   return {

@@ -7,7 +7,7 @@ import type { ClassWeights } from "../runs/class-weights.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import { openModel } from "../runs/open-model.ts";
-import type { RunSettings } from "../runs/prepare.ts";
+import type { LoraSettings, RunSettings } from "../runs/prepare.ts";
 import type { Changes } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import type { Device } from "../runtime/device.ts";
@@ -40,7 +40,7 @@ interface HostSettings extends Warned {
   readonly signal?: AbortSignal;
 }
 
-export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights">>, HostSettings, DataSettings {
+export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights" | "lora">>, HostSettings, DataSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -56,6 +56,8 @@ export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeight
   readonly classWeights?: ClassWeights;
   /** A run whose weights are the start: its folder, or the run itself. Its tokenizer and its model are those of the new run. */
   readonly from?: string | Trained;
+  /** LoRA: an adapter beside the weights of `from`, which stay as they are; its rank, or more of it. */
+  readonly lora?: number | LoraSettings;
 }
 
 /** A trained model, and how its training went. */
@@ -63,7 +65,8 @@ export type Finished = Trained & { readonly result: TrainResult };
 
 /** Trains on files, as `qkv train` does, or on rows in memory, and opens the run that comes of it. */
 export async function train(data: Data, settings: TrainSettings = {}): Promise<Finished> {
-  const { out, overwrite, task, tokenizer, vocab, lowercase, normalize, model, classWeights, from, ...others } = settings;
+  const { out, overwrite, task, tokenizer, vocab, lowercase, normalize, model, classWeights, from, lora: given, ...others } = settings;
+  const lora = typeof given === "number" ? { rank: given } : given;
   const { valid, validFraction, columns, cache, device, listen, warn, signal, ...training } = others;
   const { source, rows } = sourceOf(data, { valid, validFraction, columns });
   if (from !== undefined && typeof from !== "string" && !(from instanceof Trained))
@@ -74,7 +77,7 @@ export async function train(data: Data, settings: TrainSettings = {}): Promise<F
   const parent = typeof from === "string" ? openModel(from) : from?.run;
   const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
   const models = own && [own.define];
-  const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training, from: parent };
+  const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training, from: parent, lora };
   const settled = { cache, device, listen, warn, signal };
   return finished(trainRun(out, asked, { overwrite, ...host(settled, rows) }), settled, models);
 }

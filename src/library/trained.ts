@@ -12,8 +12,10 @@ import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { Read, ReadingOptions } from "../inspection/reading.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
-import { type OpenRun, trainedParts } from "../runs/folder.ts";
+import type { OpenRun } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
+import { trainedParts } from "../runs/weights.ts";
+import { withAdapter } from "../runs/with-adapter.ts";
 import type { Device, Precision } from "../runtime/device.ts";
 import type { ChatMessage, Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";
@@ -40,6 +42,8 @@ export interface OpenOptions extends Warned {
   readonly precision?: Precision;
   /** The definitions of models of one's own, by which a run of one of them is known. */
   readonly models?: readonly Definition[];
+  /** An adapter that is put into the model: a run that was trained with LoRA from it, or a folder that PEFT wrote. */
+  readonly adapter?: string;
 }
 
 export interface MeasureOptions extends EvaluateOptions {
@@ -132,7 +136,10 @@ export class Trained extends TrainedModel {
 }
 
 /** Opens a run folder, or a folder of Hugging Face. */
-export const open = (folder: string, options: OpenOptions = {}): Trained => new Trained(openModel(folder, options.models), options);
+export function open(folder: string, options: OpenOptions = {}): Trained {
+  const run = openModel(folder, options.models);
+  return new Trained(options.adapter === undefined ? run : withAdapter(run, options.adapter), options);
+}
 
 async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = [];

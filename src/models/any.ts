@@ -105,6 +105,10 @@ export function dataTask(task: ModelTask): Task {
 /** Whether its texts have any number of labels, each there or not. */
 export const givesSeveral = (config: ModelConfig): boolean => config.model === "encoder" && config.labelling === "several";
 
+/** Whether a text has a token in front that gathers it. */
+export const hasClassToken = (config: ModelConfig): boolean =>
+  config.model === "encoder" && (config.task === "classify" || config.task === "embed") && config.pool === "class";
+
 /** RNNs are unrolled, so every length needs a session of its own; the others take any length in one. */
 export const takesAnyLength = (config: ModelConfig): boolean => (config.model === "own" ? !config.unrolled : config.model !== "rnn");
 

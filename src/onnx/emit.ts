@@ -39,8 +39,8 @@ export type WeightSource =
   | { readonly kind: "external"; readonly file: string; readonly offset: number };
 
 export interface EmitOptions {
-  /** Parameters are inputs if this is left out (training), else initializers (inference). */
-  readonly weights?: (name: string) => WeightSource;
+  /** Parameters are inputs if this is left out or knows nothing of them (training), else initializers (inference). */
+  readonly weights?: (name: string) => WeightSource | undefined;
   /** Adds a first output that is a sequence, not a tensor; see `node/engine.ts` for what it is good for. */
   readonly sequence?: boolean;
   /**

@@ -1,7 +1,7 @@
 import { GraphError } from "../base/errors.ts";
 import { Dim, type DimLike, sum } from "../graph/dim.ts";
 import { defineOp, type Op } from "../graph/op.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { type AxisRef, axisIndex, byteSize, sameShape, showShape, size, tensorType } from "../graph/type.ts";
 import { real } from "./example.ts";
 import { fill, fillValue, zerosLike } from "./fill.ts";
@@ -125,6 +125,10 @@ export function split(x: Tensor, axis: AxisRef, parts: number | readonly DimLike
   if (!part) throw new GraphError(`split: the axis ${x.shape[index]} of ${showShape(x.shape)} is not divisible into ${parts} equal parts`);
   return splitOp.apply([x], { axis: index, sizes: Array.from({ length: parts }, () => part) });
 }
+
+export const isSplit = splitOp.is;
+/** Whether a node only changes the order or the shape of what it is given. */
+export const isTurned = (node: Node): boolean => isView(node) || transposeOp.is(node);
 
 const concatOp = defineOp<{ axis: number }>("concat", {
   type(inputs, { axis }) {

@@ -8,7 +8,8 @@ import { judged, labelAnswers, labelMeasures } from "../evaluation/label-measure
 import { calibrationError, fittedTemperature, type Scored } from "../metrics/calibration.ts";
 import type { Device } from "../runtime/device.ts";
 import { TrainedModel } from "../trained/trained.ts";
-import { type Calibration, type OpenRun, paths, readCalibration, trainedParts } from "./folder.ts";
+import { type Calibration, type OpenRun, paths, readCalibration, shippedFile } from "./folder.ts";
+import { trainedParts } from "./weights.ts";
 
 // At the end of training a classifier's probabilities are compared with what was held out, and a temperature makes them true.
 
@@ -32,7 +33,7 @@ const mostScores = 500_000;
 /** Fits a temperature to the weights in model.safetensors and keeps it in calibration.json; nothing, where that is done or not wanted. */
 export async function calibrate(run: OpenRun, encoded: Encoded, device: Device): Promise<Calibrated | undefined> {
   const { folder, config } = run;
-  const { calibration: file, model } = paths(folder);
+  const file = paths(folder).calibration;
   if (config.task !== "classify" || config.training.calibrate !== "temperature" || encoded.kind === "text") return undefined;
   const held = validationPart(encoded) as readonly (LabelledIds | SeveralIds)[];
   if (held.length < fewestToCalibrate || readCalibration(folder)) return undefined;
@@ -51,7 +52,7 @@ export async function calibrate(run: OpenRun, encoded: Encoded, device: Device):
       answers.map((answer) => [judged(answer, 1)]),
     );
     const ece = calibrationError(answers.flatMap((answer) => judged(answer, temperature).claims));
-    const step = Number(readSafetensorsHeader(model)?.metadata.get("step"));
+    const step = Number(readSafetensorsHeader(shippedFile(folder))?.metadata.get("step"));
     const found: Calibration = { format: 1, temperature, step, examples: answers.length, eceBefore, ece };
     writeDurably(file, `${JSON.stringify(found)}\n`);
     return { temperature, accuracy, f1, ece, eceBefore, examples: answers.length };

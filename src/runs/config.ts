@@ -21,6 +21,14 @@ const rate = between(0, 1e6);
 /** What can make a classifier's probabilities true: a temperature (Guo et al. 2017). */
 export const calibrations = ["temperature", "none"] as const;
 
+/** An adapter that is trained in the place of the weights; its targets are named one by one. */
+const loraSchema = z.strictObject({
+  rank: whole(1, 65_536),
+  alpha: between(0, 1e6),
+  dropout: shareBelow1,
+  targets: z.array(z.string().min(1)).min(1),
+});
+
 const trainingSchema = z.strictObject({
   steps: count,
   /** Examples, or windows, in one batch. */
@@ -55,6 +63,10 @@ const trainingSchema = z.strictObject({
   reports: z.literal("plain").optional(),
   /** Scopes of parameters that are not trained. */
   freeze: z.array(z.string().min(1)).optional(),
+  /** Whether blocks are computed again for their gradients rather than kept. */
+  checkpointBlocks: z.boolean().optional(),
+  /** LoRA: the weights stay those of the base, and an adapter beside them is trained; all is trained if left out. */
+  lora: loraSchema.optional(),
 });
 
 /** The run whose weights were the start. */

@@ -84,9 +84,10 @@ const byTask: Readonly<Record<Task, Settled>> = {
 const continuedRate = 0.5;
 
 /** What a run that goes on from another takes over from it: what it learns by, not how long. */
-export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig): Partial<TrainingConfig> {
-  const { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate } = parent;
-  const lr = given.schedule === "noam" ? {} : { lr: continuedRate * parent.lr };
+export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig, lora?: unknown): Partial<TrainingConfig> {
+  const { batch, optimizer, beta1, beta2, decayAll, clip, labelSmoothing, accumulate } = parent;
+  const weightDecay = lora ? 0 : parent.weightDecay; // what decays in an adapter is what was learned
+  const lr = given.schedule === "noam" ? {} : { lr: (lora ? 1 : continuedRate) * parent.lr };
   return { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
 }
 

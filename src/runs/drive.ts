@@ -6,16 +6,15 @@ import type { Material } from "../data/material.ts";
 import type { Rows } from "../data/source.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
-import { modelLoss, takesAnyLength } from "../models/any.ts";
+import { takesAnyLength } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
-import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import { fit, noProgress, type Progress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
-import { meanLoss, scoringLoss } from "../training/score.ts";
+import { meanLoss, scoringFunction } from "../training/score.ts";
 import { initialising } from "../weights/initialise.ts";
 import type { Calibrated } from "./calibrate.ts";
 import type { RunConfig } from "./config.ts";
@@ -24,6 +23,7 @@ import { Log } from "./log.ts";
 import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
 import { restoring } from "./state.ts";
+import { traineeOf } from "./trainee.ts";
 
 /** What training tells whoever listens. */
 export type RunEvent =
@@ -93,17 +93,16 @@ const recentLosses = 50;
 
 /** Trains from the latest checkpoint on, or from the beginning; logs and saves. */
 export async function* drive(
-  { folder, config }: OpenRun,
+  run: OpenRun,
   material: Material,
   options: TrainOptions,
   beginning?: Beginning,
 ): AsyncGenerator<RunEvent, TrainResult> {
+  const { folder, config } = run;
   const { model, training } = config;
   const { steps, seed, threads } = training;
   const device = { ...(options.device ?? nodeDevice()), threads };
-  const { classWeights } = training;
-  const loss = modelLoss(model, { smoothing: training.labelSmoothing, classWeights, ...(material.kind === "text" && { ignore: null }) });
-  const layout = parametersOf(loss);
+  const { loss, scored, layout, parameters, baked } = traineeOf(run, material);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
     clip: training.clip || Number.POSITIVE_INFINITY,
@@ -123,7 +122,7 @@ export async function* drive(
     const log = new Log(paths(folder).log, position.logBytes);
     return {
       log,
-      saver: new Saver({ folder, optimizer, checkpoints, log, validates: material.validation !== undefined, keep: training.keep }),
+      saver: new Saver({ folder, config, optimizer, checkpoints, log, validates: material.validation !== undefined }),
     };
   };
   let disk = beginning ? undefined : open();
@@ -133,14 +132,14 @@ export async function* drive(
     kind: "ready",
     folder,
     config,
-    parameters: layout.total,
+    parameters,
     trained: optimizer.gradients.layout.total,
     padding: material.padding,
     step: optimizer.steps,
     perEpoch: material.batches.perEpoch,
   };
   const held = material.validation;
-  const scoring = held && scoringLoss(model, { device }, { classWeights }); // weighted as in training, to be compared with it
+  const scoring = held && scoringFunction(scored, { ...baked, device, symbols: takesAnyLength(model) ? "open" : "bound" });
   const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights)).loss);
   let progress = position.progress;
   const recent: number[] = [];
@@ -158,9 +157,11 @@ export async function* drive(
       steps,
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
+      checkpointBlocks: training.checkpointBlocks,
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,
+      baked,
       symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
       patience: training.patience || Number.POSITIVE_INFINITY,
@@ -205,7 +206,7 @@ export async function* drive(
       trainingSeconds,
       validationSeconds,
       tokensPerSecond: trainingSeconds > 0 ? tokens / trainingSeconds : null,
-      parameters: layout.total,
+      parameters,
       run: folder,
       ending: interrupted ? "interrupted" : optimizer.steps < steps ? "patience" : "steps",
     };

@@ -9,20 +9,19 @@ import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDu
 import { isHubFolder } from "../disk/hub-folder.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { hubTokenizer } from "../hub/tokenizer.ts";
-import { modelLoss } from "../models/any.ts";
+import { type ModelConfig, modelLoss } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Device } from "../runtime/device.ts";
 import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
+import { adapterFile, adapterIn } from "./adapter.ts";
 import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
 
 /** What a run has, beside its config. */
-const runOnly = ["model.safetensors", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
+const runOnly = ["model.safetensors", "adapter", "log.jsonl", "checkpoints", "tokenizer.json", "calibration.json"];
 
 export const paths = (folder: string) => ({
   config: join(folder, "config.json"),
@@ -30,6 +29,7 @@ export const paths = (folder: string) => ({
   model: join(folder, "model.safetensors"),
   log: join(folder, "log.jsonl"),
   checkpoints: join(folder, "checkpoints"),
+  adapter: adapterIn(folder),
   calibration: join(folder, "calibration.json"),
   lock: join(folder, "lock"),
 });
@@ -162,6 +162,8 @@ export interface OpenRun {
   readonly folder: string;
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
+  /** The model that its weights are of, where `config.model` has another head: of a run that is gone on from for another task. */
+  readonly body?: ModelConfig;
   /** Of a model that is no run, but somebody else's folder or file: where its weights are. */
   readonly outside?: { readonly files: readonly string[]; weights(): Weights };
 }
@@ -211,12 +213,16 @@ export const noWeights = (folder: string): RunError =>
     { code: "run.unsaved" },
   );
 
-/** The weights to use: model.safetensors, checked against the config. */
-export function runWeights({ folder, config, outside }: OpenRun): Weights {
+/** The file to ship: the weights, or the adapter of a run that was trained with LoRA. */
+export const shippedFile = (folder: string): string =>
+  existsSync(adapterFile(adapterIn(folder))) ? adapterFile(adapterIn(folder)) : paths(folder).model;
+
+/** The weights that lie in a run: model.safetensors, checked against the config. */
+export function runWeights({ folder, config, outside, body }: OpenRun): Weights {
   if (outside) return outside.weights();
   const file = paths(folder).model;
   if (!existsSync(file)) throw noWeights(folder);
-  return weightsInFile(file, parametersOf(modelLoss(config.model)));
+  return weightsInFile(file, parametersOf(modelLoss(body ?? config.model)));
 }
 
 const calibrationSchema = z.object({
@@ -234,7 +240,8 @@ export type Calibration = z.output<typeof calibrationSchema>;
 
 /** What belongs to the weights in model.safetensors; nothing, if nothing was fitted to them. */
 export function readCalibration(folder: string): Calibration | undefined {
-  const { calibration: file, model } = paths(folder);
+  const file = paths(folder).calibration;
+  const model = shippedFile(folder);
   if (!existsSync(file)) return undefined;
   const found = calibrationSchema.safeParse(parsed(readText(file)));
   if (!found.success)
@@ -249,30 +256,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"]): TrainedParts {
-  const { folder, config, tokenizer } = run;
-  let weights: Weights | undefined;
-  let temperature: number | undefined;
-  return {
-    model: config.model,
-    tokenizer,
-    hub: config.hub,
-    release: () => weights?.release?.(),
-    labels: config.labels,
-    chat: config.chat,
-    device,
-    name: folder,
-    warn,
-    get weights() {
-      weights ??= runWeights(run);
-      return weights;
-    },
-    get temperature() {
-      temperature ??= readCalibration(folder)?.temperature ?? 1;
-      return temperature;
-    },
-  };
 }

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import { cacheFolder } from "../data/cache.ts";
+import { isGgufFile, openGgufFile } from "../disk/gguf-file.ts";
 import { type HubFolder, isHubFolder, noTokenizer, openHubFolder } from "../disk/hub-folder.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { type Architecture, taskOf } from "../models/any.ts";
@@ -16,8 +17,9 @@ import { type OpenRun, openRun, sha256 } from "./folder.ts";
 /** Where weights that an engine cannot read in their place are written for it, as long as the process lives. */
 export const weightsFolder = (): string => join(cacheFolder(), "weights");
 
-/** Opens a run, or a Hugging Face folder. */
+/** Opens a run, a Hugging Face folder or a GGUF file. */
 export function openModel(path: string, models?: readonly Definition[]): OpenRun {
+  if (isGgufFile(path)) return openGguf(path);
   return isHubFolder(path) ? openHub(path) : openRun(path, models);
 }
 
@@ -26,6 +28,11 @@ function openHub(folder: string): OpenRun {
   const { tokenizer, tokenizerText } = found;
   if (!tokenizer || tokenizerText === undefined) throw noTokenizer(folder);
   return outsideRun({ ...found, path: folder, tokenizer, tokenizerText, weights: () => found.weights(weightsFolder()) });
+}
+
+function openGguf(file: string): OpenRun {
+  const found = openGgufFile(file);
+  return outsideRun({ ...found, path: file, files: [file], weights: () => found.weights(weightsFolder()) });
 }
 
 export interface Outside {

@@ -1,37 +1,60 @@
-import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { call, either, Sentence, sentence, setting, type Value } from "../base/sentence.ts";
-import { atOnce } from "../base/turns.ts";
-import { readPieces } from "../disk/files.ts";
+import { filesHash } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../models/any.ts";
 import type { OwnModel } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
-import type { Origin, RunConfig, Task } from "./config.ts";
-import { type OpenRun, paths, runWeights } from "./folder.ts";
+import type { Origin, RunConfig } from "./config.ts";
+import { noWeights, type OpenRun, shippedFile } from "./folder.ts";
+import { modelWeights } from "./weights.ts";
 
 // A run whose training goes on with other data: its tokenizer and its model are those of the new run, and its weights the start.
 
 /** The settings of a model that change no weight's shape or meaning. */
 const free: readonly string[] = ["dropout", "context"];
+/** And those of a head, where it is new. */
+const freeHead: readonly string[] = ["pool", "pooler"];
 
 type Given = OwnModel | Readonly<Record<string, unknown>>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** The weights that a run has now, and where they are from. */
 export function parentWeights(parent: OpenRun): { readonly weights: ParameterBuffer; readonly origin: Origin } {
-  const own = paths(parent.folder).model;
-  const found = runWeights(parent);
-  const hash = createHash("sha256");
-  for (const file of parent.outside?.files ?? [own]) atOnce(readPieces(file, (piece) => hash.update(piece)));
-  const step = parent.outside ? 0 : Number(readSafetensorsHeader(own)?.metadata.get("step") ?? 0);
-  const { labels } = parent.config;
-  const origin = { run: resolve(parent.folder), sha256: hash.digest("hex"), step, ...(labels && { labels: labels.length }) };
+  const found = modelWeights(parent);
+  const origin = originOf(parent);
   return { weights: found.buffer, origin }; // refused if the file was replaced since it was opened
+}
+
+/** Where weights are from. */
+export function originOf({ folder, config: { labels }, outside }: OpenRun): Origin {
+  const file = shippedFile(folder);
+  if (!outside && !existsSync(file)) throw noWeights(folder);
+  const step = outside ? 0 : Number(readSafetensorsHeader(file)?.metadata.get("step") ?? 0);
+  return { run: resolve(folder), sha256: filesHash(outside?.files ?? [file]), step, ...(labels && { labels: labels.length }) };
+}
+
+/** An adapter stands beside weights that lie in one file; one beside an adapter would need both. */
+export function refuseAdapter({ folder, config }: OpenRun): void {
+  if (!config.training.lora) return;
+  throw new ConfigError(
+    sentence`${folder} is an adapter itself; put it into its base first: ${call("merge", folder, { out: "<folder>" })}, and go on from there`,
+    { code: "config.conflict", path: "from" },
+  );
+}
+
+/** The output layer of a base is frozen with the rest, so it cannot get rows for labels that nobody knew. */
+export function refuseNewLabels({ folder, config }: OpenRun, labels: readonly string[]): void {
+  const fresh = labels.slice(config.labels?.length ?? 0);
+  if (fresh.length === 0) return;
+  throw new ConfigError(
+    sentence`the data has labels that ${folder} does not know (${fresh.slice(0, 8).join(", ")}${fresh.length > 8 ? ", …" : ""}), and ${setting("lora")} leaves its output layer as it is; train without ${setting("lora")}`,
+    { code: "config.conflict", path: "training.lora" },
+  );
 }
 
 /** The names of the labels that were known, in their order, and then those that are new. */
@@ -51,21 +74,9 @@ export function goneLabels(known: readonly string[] = [], found: readonly string
   ];
 }
 
-export function refuseOtherTask({ folder, config }: OpenRun, task: Task): void {
-  if (config.task === task) return;
-  const cure = sentence`give data for ${config.task}, or train a new run for ${task} without ${setting("from")}`;
-  throw new ConfigError(
-    sentence`${folder} was trained for ${config.task}, and the data is for ${task}, which has another output; ${cure}`,
-    {
-      code: "config.task",
-      path: "from",
-    },
-  );
-}
-
 /** Labels that exclude each other are no labels of which each is there or not: the scores mean something else. */
-export function refuseOtherLabelling({ folder, config: { model } }: OpenRun, labelling: Labelling): void {
-  if (model.model !== "encoder" || model.labelling === labelling) return;
+export function refuseOtherLabelling({ folder, body, config: { model } }: OpenRun, labelling: Labelling): void {
+  if (model.model !== "encoder" || model.labelling === labelling || body) return;
   const has = { one: "one label for a text", several: "any number of labels for a text" };
   throw new ConfigError(
     sentence`${folder} gives ${has[model.labelling]}, and the data has ${has[labelling]}; train a new run without ${setting("from")}`,
@@ -97,28 +108,30 @@ export function refuseItself({ folder }: OpenRun, out: string): void {
 }
 
 /** The model of a run, as a model of another one: with as many labels as there are now, and only what is free changed. */
-export function continuedModel({ folder, config }: OpenRun, given: Given, labels?: number): ModelConfig {
+export function continuedModel({ folder, config, body }: OpenRun, given: Given, labels?: number, labelling?: Labelling): ModelConfig {
   const own: Values = { ...config.model };
   const asked: [string, unknown][] =
     given.model === "own" ? [["model", "own"]] : Object.entries(given).filter(([, value]) => value !== undefined);
-  const other = asked.filter(([name, value]) => !free.includes(name) && JSON.stringify(own[name]) !== JSON.stringify(value));
-  if (other.length > 0) throw differs(folder, own, other);
+  const may = body ? [...free, ...freeHead] : free;
+  const other = asked.filter(([name, value]) => !may.includes(name) && JSON.stringify(own[name]) !== JSON.stringify(value));
+  if (other.length > 0) throw differs(folder, own, other, may);
   if (config.model.model === "own") {
     const { define, settings } = config.model;
     return define.of({ ...settings, ...(labels !== undefined && "labels" in settings && { labels }) });
   }
-  const model = modelConfig({ ...own, ...Object.fromEntries(asked), ...(labels !== undefined && { labels }) } as unknown as ModelInput);
+  const head = { ...(labels !== undefined && { labels }), ...(body && labelling && { labelling }) };
+  const model = modelConfig({ ...own, ...Object.fromEntries(asked), ...head } as unknown as ModelInput);
   refuseOtherPositions(folder, config, model);
   return model;
 }
 
-function differs(folder: string, own: Values, other: readonly (readonly [string, unknown])[]): ConfigError {
+function differs(folder: string, own: Values, other: readonly (readonly [string, unknown])[], able: readonly string[]): ConfigError {
   const wanted = either(other.map(([name, value]) => setting(name, value as Value)));
   const has = other.map(([name]) =>
     own[name] === undefined ? sentence`no ${setting(name)}` : sentence`${setting(name, own[name] as Value)}`,
   );
   const list = new Sentence(has.flatMap((part, i) => (i === 0 ? [part] : [", ", part])));
-  const may = either(free.map((name) => setting(name)));
+  const may = either(able.map((name) => setting(name)));
   return new ConfigError(
     sentence`${folder} has ${list}, and its weights do not fit ${wanted}; leave that out (only ${may} may differ), or train a new run`,
     { code: "config.conflict", path: `model.${other[0][0]}` },

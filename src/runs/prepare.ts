@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { elementCount } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
@@ -10,8 +11,12 @@ import type { DataSource } from "../data/source.ts";
 import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { chatOf } from "../hub/chat.ts";
+import { familyCalled } from "../hub/families.ts";
+import { joinedInFamily } from "../hub/peft.ts";
+import type { HubRecord } from "../hub/record.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import { type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
@@ -30,6 +35,7 @@ import {
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
+import { loraLayout } from "./adapter.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
@@ -37,13 +43,16 @@ import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, to
 import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, sha256 } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
+import { carryBody, newHeadSentence, parentFor } from "./new-head.ts";
 import {
   continuedModel,
   goneLabels,
   joinedLabels,
+  originOf,
   parentWeights,
+  refuseAdapter,
+  refuseNewLabels,
   refuseOtherLabelling,
-  refuseOtherTask,
   refuseTokenizer,
 } from "./parent.ts";
 
@@ -62,9 +71,20 @@ export interface RunSettings {
   readonly model?: OwnModel | (Readonly<Record<string, unknown>> & { readonly model?: ModelName });
   /** How much each class counts (classify, tag). */
   readonly classWeights?: ClassWeights;
-  readonly training?: Partial<Omit<TrainingConfig, "classWeights">>;
+  readonly training?: Partial<Omit<TrainingConfig, "classWeights" | "lora">>;
+  /** An adapter to train in the place of the weights of `from`; a rank, or more of it. */
+  readonly lora?: LoraSettings;
   /** A run whose weights are the start; its tokenizer and its model are those of the new run. */
   readonly from?: OpenRun;
+}
+
+/** What is left out: alpha is twice the rank, nothing is dropped, and queries and values get adapters. */
+export interface LoraSettings {
+  readonly rank: number;
+  readonly alpha?: number;
+  readonly dropout?: number;
+  /** Names of matrices (q, k, v, out, gate, expand, contract …), or `all`. */
+  readonly targets?: readonly string[];
 }
 
 export interface Prepared {
@@ -81,9 +101,10 @@ export async function prepare(
   settings: RunSettings,
   { cache, rows, signal }: Pick<TrainOptions, "cache" | "rows" | "signal">,
 ): Promise<Prepared> {
-  const { model: given = {}, from } = settings;
-  if (from) refuseTokenizer(from, settings);
-  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer } | undefined;
+  const { model: given = {}, from: wanted } = settings;
+  if (wanted) refuseTokenizer(wanted, settings);
+  refuseLora(settings);
+  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer; readonly from?: OpenRun } | undefined;
   const source = stratified(settings.source);
   const learn: Learn = async (found, texts) => {
     const { task } = found;
@@ -93,14 +114,14 @@ export async function prepare(
         path: "task",
       });
     refuseForTask(settings, task);
-    if (from) refuseOtherTask(from, task);
+    const from = wanted && parentFor(wanted, task);
     // wrong choices are told before the data is worked on
     const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
-    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal) };
+    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal), from };
   };
   const raw = await loadRaw(source, { task: settings.task, learn, rows, signal });
   if (!learned) throw new DataError("the data has no text to learn from");
-  const { early, tokenizer } = learned;
+  const { early, tokenizer, from } = learned;
   const task = taskOfData(raw);
   const found = raw.kind === "examples" ? labelsOf(raw) : undefined;
   const labelling = raw.kind === "examples" ? (labellingOf(raw.train) ?? "one") : "one";
@@ -118,20 +139,28 @@ export async function prepare(
   const usual = longest === undefined ? undefined : contextFor(task, longest, positions);
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
-    ? continuedModel(from, given, labels?.length)
+    ? continuedModel(from, given, labels?.length, labelling)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
-  const asked = from ? continuedTraining(settings.training ?? {}, from.config.training) : (settings.training ?? {});
+  const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
+  if (from && lora && labels) refuseNewLabels(from, labels);
+  const asked = from ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora)) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
     ...(classWeights && { classWeights }),
+    ...(lora && { lora }),
   });
+  if (training.checkpointBlocks && model.model === "rnn")
+    throw new ConfigError(sentence`${setting("checkpointBlocks")} is for models with blocks, and an RNN has none; leave it out`, {
+      code: "config.conflict",
+      path: "training.checkpointBlocks",
+    });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), {
-    trained: trainedLayout(layout, training.freeze).total,
+    trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
     length: Math.min(model.context, longest ?? model.context),
   });
-  const begun = from && startOf(from, layout, training.seed);
+  const begun = from && (lora ? adapterStart(from, loraLayout(model, lora), training.seed) : startOf(from, layout, training.seed));
   const config: RunConfig = {
     format: 1,
     task,
@@ -152,16 +181,67 @@ export async function prepare(
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
-  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...gone, ...none];
+  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...(begun?.said ?? []), ...gone, ...none];
   return { config, tokenizer, encoded, warnings, start: begun?.start };
 }
 
 /** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
-function startOf(from: OpenRun, layout: ParameterLayout, seed: number): { readonly start: ParameterBuffer; readonly origin: Origin } {
+function startOf(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
   const { weights, origin } = parentWeights(from);
   const start = initialise(layout, chance(seed));
-  carryOver(start, weights);
-  return { start, origin };
+  if (!from.body) {
+    carryOver(start, weights);
+    return { start, origin, said: [] };
+  }
+  const fresh = carryBody(start, weights, from.body);
+  const numbers = fresh.reduce((sum, name) => sum + elementCount(start.view(name).shape), 0);
+  return { start, origin, said: [newHeadSentence(from.folder, fresh, numbers)] };
+}
+
+interface Begun {
+  readonly start: ParameterBuffer;
+  readonly origin: Origin;
+  /** What is noteworthy about it. */
+  readonly said: readonly string[];
+}
+
+/** What a family of models never trains, such as sinusoids, is frozen beside what was asked for. */
+function withFixed({ config: { hub } }: OpenRun, asked: Partial<TrainingConfig>): Partial<TrainingConfig> {
+  const fixed = hub ? (familyCalled(hub.family)?.fixed ?? []) : [];
+  return fixed.length > 0 ? { ...asked, freeze: [...new Set([...(asked.freeze ?? []), ...fixed])] } : asked;
+}
+
+/** An adapter at its start, which changes nothing: B is 0. The weights that it stands beside stay where they are. */
+function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
+  return { start: initialise(layout, chance(seed)), origin: originOf(from), said: [] };
+}
+
+/** An adapter with everything settled: its targets are named one by one. */
+function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig, hub?: HubRecord): Lora {
+  const whole = joinedInFamily(model, hub && familyCalled(hub.family));
+  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets, { whole }) };
+}
+
+/** An adapter needs something to stand beside. */
+function refuseLora({ lora, from, training = {} }: RunSettings): void {
+  if (!lora) return;
+  if (!from)
+    throw new ConfigError(
+      sentence`${setting("lora")} trains an adapter beside weights that are there; say whose, with ${setting("from")}`,
+      {
+        code: "config.conflict",
+        path: "training.lora",
+      },
+    );
+  refuseAdapter(from);
+  if (training.freeze)
+    throw new ConfigError(
+      sentence`${setting("lora")} freezes all that is not the adapter, so ${setting("freeze")} has no meaning beside it`,
+      {
+        code: "config.conflict",
+        path: "training.freeze",
+      },
+    );
 }
 
 /** New runs hold out the same share of every class; what has no classes is held out as ever, and its source says nothing of it. */

@@ -7,19 +7,20 @@ import type { Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { parametersAsTensors } from "../weights/load.ts";
 import { safetensorsParts } from "../weights/safetensors.ts";
-import { paths } from "./folder.ts";
+import { writingAdapter } from "./adapter.ts";
+import type { RunConfig } from "./config.ts";
+import { paths, shippedFile } from "./folder.ts";
 import type { Log } from "./log.ts";
 import { checkpointFiles } from "./state.ts";
 
 interface Parts {
   readonly folder: string;
+  readonly config: RunConfig;
   readonly optimizer: Optimizer;
   readonly checkpoints: Checkpoints;
   readonly log: Log;
   /** Whether there is validation data to choose the best by. */
   readonly validates: boolean;
-  /** How many checkpoints stay. */
-  readonly keep: number;
 }
 
 /**
@@ -35,7 +36,7 @@ export class Saver {
 
   /** Work that can be left between two pieces, as long as nobody trains meanwhile. */
   *save(progress: Progress): Generator<void, void> {
-    const { optimizer, checkpoints, log, keep } = this.#parts;
+    const { optimizer, checkpoints, log, config } = this.#parts;
     const { data } = optimizer.weights;
     for (let at = 0; at < data.length; at += 2 ** 20) {
       if (!data.subarray(at, at + 2 ** 20).every(Number.isFinite))
@@ -44,13 +45,13 @@ export class Saver {
     }
     yield* checkpoints.saving(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
     if (this.#isBest(progress)) yield* this.#writeModel(progress);
-    checkpoints.prune(keep);
+    checkpoints.prune(config.training.keep);
   }
 
   /** A kill between a checkpoint and the file to ship leaves an older file; what is missing are the checkpoint's own weights. */
   *repairModel(progress: Progress): Generator<void, void> {
     const { folder, optimizer } = this.#parts;
-    if (this.#isBest(progress) && writtenStep(paths(folder).model) !== optimizer.steps) yield* this.#writeModel(progress);
+    if (this.#isBest(progress) && writtenStep(shippedFile(folder)) !== optimizer.steps) yield* this.#writeModel(progress);
   }
 
   /** Without a validation, or before the first, the last weights are the best. */
@@ -59,14 +60,24 @@ export class Saver {
   }
 
   *#writeModel(progress: Progress): Generator<void, void> {
-    const { folder, optimizer } = this.#parts;
-    yield* writingModel(folder, optimizer.steps, optimizer.weights, progress);
+    const { folder, config, optimizer } = this.#parts;
+    yield* writingModel(folder, config, optimizer.steps, optimizer.weights, progress);
   }
 }
 
 /** The file to ship: weights, the step that they are of, and their validation loss if it is known. */
-export function* writingModel(folder: string, step: number, weights: ParameterBuffer, { bestLoss }: Progress): Generator<void, void> {
+export function* writingModel(
+  folder: string,
+  { model, training: { lora }, from, hub }: RunConfig,
+  step: number,
+  weights: ParameterBuffer,
+  { bestLoss }: Progress,
+): Generator<void, void> {
   const metadata = { format: "qkv", step: `${step}`, ...(Number.isFinite(bestLoss) && { validLoss: `${bestLoss}` }) };
+  if (lora) {
+    yield* writingAdapter(folder, weights, { model, lora, hub, base: from?.run ?? "" }, metadata);
+    return;
+  }
   yield* writingDurably(paths(folder).model, safetensorsParts(parametersAsTensors(weights), metadata));
 }
 

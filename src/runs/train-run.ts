@@ -9,6 +9,7 @@ import type { ParameterBuffer } from "../graph/parameters.ts";
 import { nodeDevice } from "../node/device.ts";
 import type { Progress } from "../training/fit.ts";
 import { calibrate } from "./calibrate.ts";
+import type { RunConfig } from "./config.ts";
 import { type Beginning, drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
 import {
   clearRun,
@@ -50,7 +51,7 @@ export async function* trainRun(
     for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
     const place = (progress: Progress) => {
       clearRun(folder, overwrite);
-      own.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, start, progress)));
+      own.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, config, start, progress)));
     };
     return yield* driven({ folder, config, tokenizer }, encoded, material, options, { start, place });
   } finally {
@@ -88,7 +89,8 @@ function takeFolder(folder: string): Taken {
         write();
         kept = true;
       } catch (error) {
-        for (const path of [paths(folder).checkpoints, paths(folder).tokenizer, paths(folder).model]) removeQuietly(path); // half a run is none
+        for (const path of [paths(folder).checkpoints, paths(folder).tokenizer, paths(folder).model, paths(folder).adapter])
+          removeQuietly(path); // half a run is none
         throw error;
       }
     },
@@ -97,9 +99,9 @@ function takeFolder(folder: string): Taken {
 }
 
 /** What a run begins with that does not come from its seed: its first checkpoint, and the file to ship until others are better. */
-function saveStart(folder: string, start: ParameterBuffer, progress: Progress): void {
+function saveStart(folder: string, config: RunConfig, start: ParameterBuffer, progress: Progress): void {
   new Checkpoints(paths(folder).checkpoints).save(0, startFiles(start));
-  atOnce(writingModel(folder, 0, start, progress));
+  atOnce(writingModel(folder, config, 0, start, progress));
 }
 
 /** Trains to the end, and then makes the probabilities true. */

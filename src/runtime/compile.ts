@@ -19,8 +19,11 @@ export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "t
   readonly device: Device;
   /** Open symbols: one session for each set of sizes that is fed (the default), or one session for all of them. */
   readonly symbols?: "bound" | "open";
-  /** Weights that are baked in as initializers, as they are when a session is made; parameters are then no longer fed. */
-  readonly weights?: ParameterBuffer | ((name: string) => WeightSource);
+  /**
+   * Weights that are baked in as initializers, as they are when a session is made; these parameters are then no longer fed. A function
+   * may know only some of them: the others are fed.
+   */
+  readonly weights?: ParameterBuffer | ((name: string) => WeightSource | undefined);
   /** How many sessions to keep, where there is one for each set of sizes. */
   readonly sessions?: number;
   /** Refuse NaN and infinity in any output, naming the node where it first appeared. */
@@ -80,7 +83,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
       this.#checkPatches(program, feeds, sizes);
       program.checkLimits(sizes);
       program.checkMemory(sizes, this.#options.device);
-      const all = program.feeds(feeds, sizes, options, this.#options.weights !== undefined);
+      const all = program.feeds(feeds, sizes, options);
       const results = await program.run(all, options);
       if (this.#options.finite) await refuseNonFinite(program.graph, results, all, this.#engine, this.#emitOptions(), this.#options);
       return results as Results<O, Tap>;
@@ -91,7 +94,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   async whereNonFinite(feeds: { readonly [K in keyof I]: HostArray } & Arrays, options: RunOptions = {}): Promise<string | undefined> {
     const sizes = this.#check(feeds);
     return this.#use(sizes, (program) => {
-      const all = program.feeds(feeds, sizes, options, this.#options.weights !== undefined);
+      const all = program.feeds(feeds, sizes, options);
       return whereNonFinite(program.graph, all, this.#engine, this.#emitOptions(), this.#options);
     });
   }
@@ -152,8 +155,16 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     const { device, folder, profile, denormals, gradientOf } = this.#options;
     const { threads, providers } = device;
     const differentiates = gradientOf !== undefined;
-    const model = emitOnnx(graph, { ...this.#emitOptions(), sequence: differentiates && this.#engine.can("outputs-in-place") });
-    return new Program(graph, await this.#engine.createSession(model, { threads, providers, folder, profile, denormals }), differentiates);
+    const { target, weights } = this.#emitOptions();
+    const fed: string[] = [];
+    const source = (name: string) => {
+      const found = weights?.(name);
+      if (!found) fed.push(name);
+      return found;
+    };
+    const model = emitOnnx(graph, { target, weights: source, sequence: differentiates && this.#engine.can("outputs-in-place") });
+    const session = await this.#engine.createSession(model, { threads, providers, folder, profile, denormals });
+    return new Program(graph, session, { differentiates, fed });
   }
 
   #emitOptions(): EmitOptions {

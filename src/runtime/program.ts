@@ -30,6 +30,8 @@ export class Program {
   readonly graph: Graph;
   readonly session: Session;
   readonly #differentiates: boolean;
+  /** The parameters that are not baked in. */
+  readonly #fed: readonly string[];
   readonly #outputs: readonly string[];
   readonly #visible: readonly string[];
   readonly #limits: readonly { readonly size: Dim; readonly atMost: Dim; readonly scope: string; readonly op: string }[];
@@ -41,9 +43,14 @@ export class Program {
   readonly #weightFeeds = new WeakMap<ParameterBuffer, Arrays>();
   readonly #gradientPlaces = new WeakMap<ParameterBuffer, Arrays>();
 
-  constructor(graph: Graph, session: Session, differentiates: boolean) {
+  constructor(
+    graph: Graph,
+    session: Session,
+    { differentiates, fed }: { readonly differentiates: boolean; readonly fed: readonly string[] },
+  ) {
     this.graph = graph;
     this.session = session;
+    this.#fed = fed;
     this.#differentiates = differentiates;
     const hidden = new Set(differentiates ? [...graph.parameters.keys()].map(gradientName) : []);
     this.#visible = [...graph.outputs.keys()].filter((name) => !hidden.has(name));
@@ -95,8 +102,8 @@ export class Program {
   }
 
   /** All that the session wants to be fed. */
-  feeds(own: Arrays, sizes: Sizes, { weights, chance }: RunOptions, baked: boolean): Arrays {
-    const parameters = baked ? {} : this.#feedWeights(weights);
+  feeds(own: Arrays, sizes: Sizes, { weights, chance }: RunOptions): Arrays {
+    const parameters = this.#feedWeights(weights);
     return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance) } : { ...parameters, ...own };
   }
 
@@ -107,13 +114,14 @@ export class Program {
   }
 
   #feedWeights(weights: ParameterBuffer | undefined): Arrays {
+    if (this.#fed.length === 0) return {};
     const before = weights && this.#weightFeeds.get(weights);
     if (before) return before;
     const feeds: Record<string, HostArray> = {};
-    for (const [name, tensor] of this.graph.parameters) {
+    for (const name of this.#fed) {
       if (!weights) throw new FeedError(`this function has parameters ("${name}", …), but no weights were given; pass them as { weights }`);
       feeds[name] = weights.view(name);
-      bindFeeds(new Map([[name, tensor.type]]), { [name]: feeds[name] });
+      bindFeeds(new Map([[name, (this.graph.parameters.get(name) as Tensor).type]]), { [name]: feeds[name] });
     }
     if (weights) this.#weightFeeds.set(weights, feeds);
     return feeds;

@@ -1,6 +1,7 @@
 import { byteLetters, utf8 } from "./bytes.ts";
 import { framed, specialsOf, type TokenizerJson } from "./frame.ts";
 import { ownTokenizer } from "./own.ts";
+import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { byteDecoder, byteTokens, tokensById, vocabObject } from "./vocabulary.ts";
 
@@ -8,7 +9,7 @@ import { byteDecoder, byteTokens, tokensById, vocabObject } from "./vocabulary.t
 
 export const byteJson = (): TokenizerJson => framed("byte", { vocab: vocabObject([...specialsOf("byte"), ...byteLetters]), merges: [] });
 
-export function readByte(json: TokenizerJson, where: string): Tokenizer {
+export function readByte({ json }: CheckedFile, where: string): Tokenizer {
   const tokens = tokensById(json, "byte", where);
   const bytes = byteTokens(tokens, "byte", where);
   const ids = new Int32Array(256);

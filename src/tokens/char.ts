@@ -3,6 +3,7 @@ import type { Turns } from "../base/turns.ts";
 import { countCharacters, frequentFirst, type Texts } from "./count.ts";
 import { framed, specialsOf, type TokenizerJson } from "./frame.ts";
 import { ownTokenizer } from "./own.ts";
+import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { tokensById, vocabObject, vocabSize } from "./vocabulary.ts";
 
@@ -19,7 +20,7 @@ export async function learnChar(texts: Texts, vocab?: number, turns?: Turns): Pr
   return framed("char", { vocab: vocabObject([...specials, ...characters]), merges: [] });
 }
 
-export function readChar(json: TokenizerJson, where: string): Tokenizer {
+export function readChar({ json }: CheckedFile, where: string): Tokenizer {
   const tokens = tokensById(json, "char", where);
   const ids = new Int32Array(0x110000); // 0 is <unk>
   for (let id = specialsOf("char").length; id < tokens.length; id++) {

@@ -4,17 +4,34 @@ import { amended } from "./amend.ts";
 import { bytesOf, readable } from "./bytes.ts";
 import { isWhitespace, wellFormed } from "./cut.ts";
 import { IdList } from "./id-list.ts";
+import { NotUnderstood } from "./not-understood.ts";
 import { frameOfText } from "./post-processor.ts";
 import { roles } from "./roles.ts";
 import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
+import { understoodCoder } from "./understood.ts";
 
-// A tokenizer.json from elsewhere, run by @huggingface/tokenizers.
+// A tokenizer.json from elsewhere.
 
 /** A foreign regular expression never sees more than this at once. */
 const longestPart = 10_000;
 
-export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tokenizer {
+/** Read by our own encoder where that knows everything in it, else by the package, which is slow. */
+export function foreignTokenizer(file: CheckedFile, where: string): Tokenizer {
+  const { json, ids, names } = file;
+  let size = 0;
+  for (const id of names.keys()) size = Math.max(size, id + 1);
+  const frame = frameOfText(json.post_processor, size, where);
+  const facts = { kind: "other", size, json, ...roles(json, ids), ...(frame && { frame }) } as const;
+  try {
+    return tried({ ...facts, ...understoodCoder(file, size, where) });
+  } catch (error) {
+    if (!(error instanceof NotUnderstood)) throw error;
+    return tried({ ...facts, slow: error.message, ...packageCoder(file, size, where) });
+  }
+}
+
+function packageCoder({ json, names }: CheckedFile, size: number, where: string): Pick<Tokenizer, "encode" | "decode" | "piece"> {
   /** What the package throws is the file's fault: it passed our checks and still cannot be used. */
   const guarded = <T>(work: () => T): T => {
     try {
@@ -27,9 +44,6 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
   };
   const unk_token = json.model.unk_token ?? undefined;
   const inner = guarded(() => new Package(amended(json), { unk_token }));
-  const names = new Map([...ids].map(([token, id]) => [id, token]));
-  const size = [...names.keys()].reduce((most, id) => Math.max(most, id + 1), 0);
-  const frame = frameOfText(json.post_processor, size, where);
   const added = new Set(json.added_tokens.map(({ id }) => id));
   const byteLevel = JSON.stringify(json.decoder).includes('"ByteLevel"');
   const prepends = JSON.stringify(json.normalizer).includes('"Prepend"');
@@ -47,12 +61,7 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
     if (Number.isInteger(id) && id >= 0 && id < size) return id;
     throw new DataError(`the token id ${id} is not in the vocabulary, which goes from 0 to ${size - 1}`);
   };
-  const tokenizer: Tokenizer = {
-    kind: "other",
-    size,
-    json,
-    ...roles(json, ids),
-    ...(frame && { frame }),
+  return {
     encode: (text) =>
       guarded(() => {
         const found = new IdList(text.length >> 2);
@@ -71,17 +80,16 @@ export function foreignTokenizer({ json, ids }: CheckedFile, where: string): Tok
       return bytes ? readable(bytes) : token;
     },
   };
-  tryOut(tokenizer);
-  return tokenizer;
 }
 
 /** A file that cannot be used shall fail when it is loaded; one that merely does not know these words may be of use. */
-function tryOut(tokenizer: Tokenizer): void {
+function tried(tokenizer: Tokenizer): Tokenizer {
   try {
     tokenizer.decode(tokenizer.encode("A first text, 1 — é 猫.\n"));
   } catch (error) {
     if (!(error instanceof DataError)) throw error;
   }
+  return tokenizer;
 }
 
 /**

@@ -8,7 +8,14 @@ import { type TokenizerKind, tokenizerKinds } from "./tokenizer.ts";
 export interface AddedToken {
   readonly id: number;
   readonly content: string;
-  readonly special: boolean;
+  readonly special?: boolean;
+  /** Found in the text as it was normalised, and not as it was given. */
+  readonly normalized?: boolean;
+  /** Takes the whitespace before it along, or after it. */
+  readonly lstrip?: boolean;
+  readonly rstrip?: boolean;
+  /** Not found inside of words. */
+  readonly single_word?: boolean;
 }
 
 /** The parts of a tokenizer.json, loosely: what is not listed is kept as it is. */

@@ -3,14 +3,14 @@ import { readBpe } from "./bpe.ts";
 import { readByte } from "./byte.ts";
 import { readChar } from "./char.ts";
 import { foreignTokenizer } from "./foreign.ts";
-import { kindOf, type TokenizerJson } from "./frame.ts";
-import { checkFile } from "./schema.ts";
+import { kindOf } from "./frame.ts";
+import { type CheckedFile, checkFile } from "./schema.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { readUnigram } from "./unigram.ts";
 import { readWord } from "./word.ts";
 import { readWordpiece } from "./wordpiece.ts";
 
-const readers: Record<TokenizerKind, (json: TokenizerJson, where: string) => Tokenizer> = {
+const readers: Record<TokenizerKind, (file: CheckedFile, where: string) => Tokenizer> = {
   char: readChar,
   byte: readByte,
   word: readWord,
@@ -23,7 +23,7 @@ const readers: Record<TokenizerKind, (json: TokenizerJson, where: string) => Tok
 export function loadTokenizer(json: unknown, where: string): Tokenizer {
   const checked = checkFile(json, where);
   const kind = kindOf(checked.json);
-  return kind ? readers[kind](checked.json, where) : foreignTokenizer(checked, where);
+  return kind ? readers[kind](checked, where) : foreignTokenizer(checked, where);
 }
 
 const longest = 100_000_000;

@@ -18,8 +18,14 @@ export function modelType(model: Model, where: string): ModelType {
   return "continuing_subword_prefix" in model ? "WordPiece" : "WordLevel";
 }
 
+export interface CheckedModel {
+  readonly ids: Map<string, number>;
+  /** Three ids for each merge of a BPE, the earliest first: its two tokens and what they become. */
+  readonly merges: Int32Array;
+}
+
 /** The ids of all tokens of a model, after a look at everything in it that could not be used. */
-export function checkModel(model: Model, where: string): Map<string, number> {
+export function checkModel(model: Model, where: string): CheckedModel {
   const type = modelType(model, where);
   const ids = type === "Unigram" ? scoredVocab(model.vocab, where) : plainVocab(model.vocab, where);
   const unknown = type === "Unigram" ? model.unk_id : model.unk_token;
@@ -33,8 +39,7 @@ export function checkModel(model: Model, where: string): Map<string, number> {
   for (const key of ["continuing_subword_prefix", "end_of_word_suffix"]) {
     if (typeof (model[key] ?? "") !== "string") throw new FormatError(`${where}: at model.${key}: a string was wanted`);
   }
-  if (type === "BPE") checkMerges(model, ids, where);
-  return ids;
+  return { ids, merges: type === "BPE" ? checkedMerges(model, ids, where) : new Int32Array(0) };
 }
 
 function plainVocab(vocab: unknown, where: string): Map<string, number> {
@@ -69,19 +74,37 @@ function scoredVocab(vocab: unknown, where: string): Map<string, number> {
   return ids;
 }
 
-function checkMerges(model: Model, ids: ReadonlyMap<string, number>, where: string): void {
+function checkedMerges(model: Model, ids: ReadonlyMap<string, number>, where: string): Int32Array {
   if (!Array.isArray(model.merges)) throw new FormatError(`${where}: at model.merges: a list was wanted`);
   const prefix = String(model.continuing_subword_prefix ?? "").length;
   const style = typeof model.merges[0];
+  const found = new Int32Array(3 * model.merges.length);
   model.merges.forEach((merge: unknown, rank) => {
-    const pair: unknown[] = typeof merge === "string" ? merge.split(" ") : Array.isArray(merge) ? merge : [];
-    const [left, right] = pair;
-    if (typeof merge !== style || pair.length !== 2 || typeof left !== "string" || typeof right !== "string") {
+    const pair = pairOf(merge);
+    if (typeof merge !== style || pair === undefined) {
       throw new FormatError(`${where}: at model.merges.${rank}: two tokens were wanted, not ${JSON.stringify(merge)?.slice(0, 80)}`);
     }
-    for (const token of [left, right, left + right.slice(prefix)]) {
-      if (ids.has(token)) continue;
-      throw new FormatError(`${where}: at model.merges.${rank}: the token ${JSON.stringify(token)} is not in the vocabulary`);
-    }
+    const [left, right] = pair;
+    found[3 * rank] = idOf(left, ids, rank, where);
+    found[3 * rank + 1] = idOf(right, ids, rank, where);
+    found[3 * rank + 2] = idOf(left + (prefix > 0 ? right.slice(prefix) : right), ids, rank, where);
   });
+  return found;
+}
+
+/** The two tokens of a merge; older files write them as "left right". */
+function pairOf(merge: unknown): readonly [string, string] | undefined {
+  if (typeof merge === "string") {
+    const at = merge.indexOf(" ");
+    return at < 0 || merge.includes(" ", at + 1) ? undefined : [merge.slice(0, at), merge.slice(at + 1)];
+  }
+  if (!Array.isArray(merge) || merge.length !== 2) return undefined;
+  const [left, right]: unknown[] = merge;
+  return typeof left === "string" && typeof right === "string" ? [left, right] : undefined;
+}
+
+function idOf(token: string, ids: ReadonlyMap<string, number>, rank: number, where: string): number {
+  const id = ids.get(token);
+  if (id !== undefined) return id;
+  throw new FormatError(`${where}: at model.merges.${rank}: the token ${JSON.stringify(token)} is not in the vocabulary`);
 }

@@ -52,10 +52,14 @@ export interface CheckedFile {
   readonly json: TokenizerJson;
   /** Every token with its id, added ones included. */
   readonly ids: ReadonlyMap<string, number>;
+  /** The same the other way round. */
+  readonly names: ReadonlyMap<number, string>;
+  /** Three ids for each merge of a BPE, the earliest first: its two tokens and what they become. */
+  readonly merges: Int32Array;
 }
 
 export function checkFile(given: unknown, where: string): CheckedFile {
-  if (depth(given) > deepest) throw new FormatError(`${where}: nested more than ${deepest} levels deep, which no tokenizer is`);
+  if (isDeeper(given, deepest)) throw new FormatError(`${where}: nested more than ${deepest} levels deep, which no tokenizer is`);
   const result = file.safeParse(given);
   if (!result.success) {
     const [{ path, message }] = result.error.issues;
@@ -63,28 +67,31 @@ export function checkFile(given: unknown, where: string): CheckedFile {
   }
   const defaults = { added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
   const json = { ...defaults, ...(given as object) } as unknown as TokenizerJson;
-  const ids = checkModel(json.model, where);
-  const taken = new Map([...ids].map(([token, id]) => [id, token]));
+  const { ids, merges } = checkModel(json.model, where);
+  const names = new Map<number, string>();
+  for (const [token, id] of ids) names.set(id, token);
   for (const { content, id } of json.added_tokens) {
-    const other = taken.get(id) ?? content;
+    const other = names.get(id) ?? content;
     if (other !== content || (ids.get(content) ?? id) !== id) {
       throw new FormatError(`${where}: the added token ${JSON.stringify(content)} has the id ${id}, but so has ${JSON.stringify(other)}`);
     }
     ids.set(content, id);
-    taken.set(id, content);
+    names.set(id, content);
   }
-  return { json, ids };
+  return { json, ids, names, merges };
 }
 
-function depth(value: unknown): number {
-  let level: unknown[] = [value];
-  let levels = 0;
-  // Level by level, because recursion into a file from outside could overflow the stack.
-  while (level.length > 0 && levels <= deepest) {
-    const next: unknown[] = [];
-    for (const item of level) if (item !== null && typeof item === "object") for (const child of Object.values(item)) next.push(child);
-    level = next;
-    levels++;
+/** Whether a value is nested more than so many levels deep; it is never followed further, because that could overflow the stack. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== "object") return false;
+  if (levels === 0) return true;
+  if (Array.isArray(value)) {
+    for (const child of value) if (typeof child === "object" && isDeeper(child, levels - 1)) return true;
+    return false;
   }
-  return levels;
+  for (const key in value) {
+    const child = (value as Record<string, unknown>)[key];
+    if (typeof child === "object" && isDeeper(child, levels - 1)) return true;
+  }
+  return false;
 }

@@ -6,6 +6,7 @@ import { framed, specialsOf, type TokenizerJson } from "./frame.ts";
 import { Lattice } from "./lattice.ts";
 import { inPieces, ownTokenizer } from "./own.ts";
 import { compiled, patterns } from "./patterns.ts";
+import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { learnPieces } from "./unigram-training.ts";
 import { byteDecoder, byteTokens, tokensById, vocabSize } from "./vocabulary.ts";
@@ -31,7 +32,7 @@ export async function learnUnigram(texts: Texts, vocab?: number, turns?: Turns):
   return framed("unigram", { vocab: [...specials.map((token) => [token, 0] as const), ...scored] });
 }
 
-export function readUnigram(json: TokenizerJson, where: string): Tokenizer {
+export function readUnigram({ json }: CheckedFile, where: string): Tokenizer {
   const tokens = tokensById(json, "unigram", where);
   if (new Set(tokens).size < tokens.length) throw new FormatError(`${where}: model.vocab has the same token twice`);
   const bytes = byteTokens(tokens, "unigram", where);

@@ -4,6 +4,7 @@ import { countWords, type Texts } from "./count.ts";
 import { framed, longestWord, specialsOf, type TokenizerJson } from "./frame.ts";
 import { inPieces, ownTokenizer } from "./own.ts";
 import { compiled, patterns } from "./patterns.ts";
+import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { tokensById, vocabObject, vocabSize } from "./vocabulary.ts";
 
@@ -19,7 +20,7 @@ export async function learnWord(texts: Texts, vocab?: number, turns?: Turns): Pr
   return framed("word", { vocab: vocabObject([...specials, ...words.slice(0, size - specials.length)]) });
 }
 
-export function readWord(json: TokenizerJson, where: string): Tokenizer {
+export function readWord({ json }: CheckedFile, where: string): Tokenizer {
   const tokens = tokensById(json, "word", where);
   const ids = new Map(tokens.map((token, id) => [token, id]));
   const regex = compiled(patterns.words);

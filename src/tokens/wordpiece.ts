@@ -5,6 +5,7 @@ import { framed, longestWord, specialsOf, type TokenizerJson } from "./frame.ts"
 import { learnMerges } from "./merges.ts";
 import { inPieces, ownTokenizer } from "./own.ts";
 import { compiled, isPunctuation, patterns } from "./patterns.ts";
+import type { CheckedFile } from "./schema.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 import { tokensById, vocabObject, vocabSize } from "./vocabulary.ts";
 
@@ -37,7 +38,7 @@ export async function learnWordpiece(texts: Texts, vocab?: number, turns?: Turns
   return framed("wordpiece", { vocab: vocabObject(tokens) });
 }
 
-export function readWordpiece(json: TokenizerJson, where: string): Tokenizer {
+export function readWordpiece({ json }: CheckedFile, where: string): Tokenizer {
   const tokens = tokensById(json, "wordpiece", where);
   const pieces = new Pieces(tokens);
   const regex = compiled(patterns.bertWords);

@@ -3,7 +3,7 @@ import { NonFiniteError } from "../base/errors.ts";
 import type { Batches } from "../batches/batch.ts";
 import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
-import { type CompiledFunction, compile } from "../runtime/compile.ts";
+import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Optimizer } from "./optimizer.ts";
 
@@ -61,6 +61,10 @@ export interface FitOptions {
   /** Where dropout's randomness comes from. */
   readonly chance: Chance;
   readonly device: Device;
+  /** Parameters that are not the optimizer's, as those of a frozen base are, and where the engine finds them. */
+  readonly baked?: Pick<CompileOptions, "weights" | "folder">;
+  /** Whether what blocks compute is computed again for the gradients, rather than kept: less memory for more time. */
+  readonly checkpointBlocks?: boolean;
   /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
   readonly symbols?: "bound" | "open";
   /** The loss on other data, asked for after every so many steps and after the last. */
@@ -88,7 +92,9 @@ export async function* fit(
   const { report = "loss" } = options;
   let progress = options.progress ?? noProgress;
   const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
-  const step = compile(loss, { gradientOf: "loss", gradientsFor, outputs: ["loss", report], device, symbols, sessions: 16 });
+  const outputs = ["loss", report];
+  const keeps = options.checkpointBlocks ? "block inputs" : "everything";
+  const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 });
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       options.signal?.throwIfAborted();

@@ -1,5 +1,5 @@
 import type { Batch } from "../batches/batch.ts";
-import type { InputTypes, Outputs } from "../graph/graph.ts";
+import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
 import type { LossOptions } from "../models/losses.ts";
@@ -24,12 +24,11 @@ export const scoringLoss = (
   options: Pick<CompileOptions, "device" | "weights" | "folder" | "rewrite">,
   loss: LossOptions = {},
 ): Loss =>
-  compile(modelLoss(model, { ...loss, training: false }), {
-    ...options,
-    outputs: ["loss"],
-    symbols: takesAnyLength(model) ? "open" : "bound",
-    sessions: 16,
-  });
+  scoringFunction(modelLoss(model, { ...loss, training: false }), { ...options, symbols: takesAnyLength(model) ? "open" : "bound" });
+
+/** The same of any function that has a loss. */
+export const scoringFunction = (loss: TensorFunction, options: CompileOptions): Loss =>
+  compile(loss, { ...options, outputs: ["loss"], sessions: 16 });
 
 interface Stoppable {
   /** Aborted, it leaves off before the next batch, and throws the signal's reason. */

@@ -48,6 +48,12 @@ const options: readonly Options[] = [
   { positions: "sinusoidal", joinPositions: "concat" },
   { dropout: 0.1 },
   { feedforward: false, residual: false },
+  { kvHeads: 2, bias: "none", qkNorm: true, window: 4 },
+  { kvHeads: 1, multiHead: "narrow" },
+  { kvHeads: 2, keySize: 5, valueSize: 3, score: "bilinear", scoreCap: 3 },
+  { positions: "rotary", ropeShare: 0.34, parallel: "shared-norm", scoresBias: true, scoreCap: 3 },
+  { norm: "rms", normPlace: "both", activation: "geglu-tanh", embeddingNorm: true, scoresCap: 5 },
+  { positions: "relative", relativeShared: true, segments: 2, scoresScale: 0.5, bias: "qkv", activation: "silu" },
 ];
 const model = (name: string, more: Options): ModelInput => ({ model: name, ...sizes, ...more }) as unknown as ModelInput;
 
@@ -64,6 +70,11 @@ describe("products in the graph that runs are exactly those of the formula", () 
     ["tagging", { task: "tag", labels: 5 }],
     ["the mean", { labels: 5 }],
     ["a class token", { labels: 5, pool: "class" }],
+    ["a pooler", { labels: 5, pool: "first", pooler: "tanh" }],
+    ["the last of its tokens", { labels: 5, pool: "last", causal: true }],
+    ["vectors", { task: "embed", pool: "class", pooler: "relu", normalise: true }],
+    ["hidden tokens", { task: "mlm", scoresBias: true }],
+    ["hidden tokens without a layer of their own", { task: "mlm", headTransform: false, tie: false }],
     ["narrow heads and a tag", { task: "tag", labels: 5, multiHead: "narrow" }],
   ])("encoder with %s; it has no tokens to decode", async (_, more) => {
     const found = await expectFormulas(model("encoder", more));
@@ -77,6 +88,10 @@ describe("products in the graph that runs are exactly those of the formula", () 
   it("a decoder with output weights of its own, and a source with its own vocabulary", async () => {
     await expectFormulas(model("decoder", { tie: false }));
     await expectFormulas(model("encoder-decoder", { tie: false, sourceVocab: 17 }));
+  });
+
+  it("a decoder with sizes of its own beside an encoder", async () => {
+    await expectFormulas(model("encoder-decoder", { decoderLayers: 1, decoderHeads: 2, decoderHidden: 10, kvHeads: 2, scoreCap: 4 }));
   });
 
   it.each<[string, Options]>([

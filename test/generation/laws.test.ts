@@ -7,7 +7,17 @@ import { cells } from "../../src/layers/recurrent.ts";
 import { scoreKinds } from "../../src/layers/scores.ts";
 import { speakerOf } from "../../src/library/here.ts";
 import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
-import { type Combination, crossing, insideAttention, pairwise, possible, product } from "../support/combinations.ts";
+import {
+  type Combination,
+  crossing,
+  insideAttention,
+  pairwise,
+  possible,
+  product,
+  publishedModels,
+  scoring,
+  sides,
+} from "../support/combinations.ts";
 import { clearWeights, expectSame, logSumExp, randomIds, spread, WholeModel } from "./whole-model.ts";
 
 // What is said token by token, with rows of many lengths together, is what the whole model says of each whole row. Every pair of
@@ -65,9 +75,11 @@ function expectNext({ scores, total }: Next, wanted: Float32Array, what: string)
 const named = (all: readonly Combination[]) => all.map((one) => [Object.values(one).join(" "), one] as const);
 
 describe("token by token equals all at once", () => {
-  it.each(named(combinations({}, possible)))("decoder: %s", (_, one) => law({ model: "decoder", ...small, ...one }));
+  const decoders = publishedModels({ model: "decoder", ...small }, scoring);
+  it.each([...named(combinations({}, possible)), ...decoders])("decoder: %s", (_, one) => law({ model: "decoder", ...small, ...one }));
 
-  it.each(named(combinations({ sourceVocab: [undefined, 7] }, crossing)))("encoder–decoder: %s", (_, one) =>
+  const crossed = publishedModels({ model: "encoder-decoder", ...small }, { ...scoring, ...sides });
+  it.each([...named(combinations({ sourceVocab: [undefined, 7] }, crossing)), ...crossed])("encoder–decoder: %s", (_, one) =>
     law({ model: "encoder-decoder", ...small, ...one }),
   );
 

@@ -171,8 +171,9 @@ def seq2seq(name, cls, config, tokenizer, seed, untie=False, forced_start=None):
     loss = torch.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), labels.reshape(-1), ignore_index=-100)
     loss.backward()
     n, m = [len(s) for s in sources], [len(w) for w in wanted]
+    beyond = list(range(tok.get_vocab_size(), config.vocab_size))  # rows of the table that no token has
     written = [
-        model.generate(torch.tensor([s]), attention_mask=torch.ones(1, len(s), dtype=torch.long), max_new_tokens=10, num_beams=1, do_sample=False, use_cache=False)[0].tolist()
+        model.generate(torch.tensor([s]), attention_mask=torch.ones(1, len(s), dtype=torch.long), max_new_tokens=10, num_beams=1, do_sample=False, use_cache=False, suppress_tokens=beyond)[0].tolist()
         for s in sources
     ]
     reference = dict(

@@ -32,6 +32,14 @@ describe("the table of positions", () => {
     }
   });
 
+  it("is those of another base, stretched, for the part of a head that is turned", async () => {
+    const settings = { positions: "rotary", keySize: 8, valueSize: 4, ropeShare: 0.5, ropeBase: 400, ropeScaling: "linear", ropeFactor: 2 };
+    for (const [at, row] of (await tableOf(settings)).entries()) {
+      const wanted = [Math.cos(at / 2), Math.cos(at / 40), Math.sin(at / 2), Math.sin(at / 40)];
+      for (const [i, x] of row.entries()) expect(x).toBeCloseTo(wanted[i], 5);
+    }
+  });
+
   it("is what ALiBi takes away from the scores, by distance: back only in a decoder, both ways in an encoder", async () => {
     const slopes = alibiSlopes(2);
     const back = await tableOf({ positions: "alibi" });
@@ -46,6 +54,12 @@ describe("the table of positions", () => {
     const { table } = await positionsOf(run);
     const learned = Array.from(run.weights.buffer.view("decoder/block.0/attention/relative").data as Float32Array);
     expect(table.flat()).toEqual(learned.slice(0, 24)); // 12 near distances have a bucket each
+  });
+
+  it("is the one table of all layers, where they share it", async () => {
+    const run = await runOf({ ...inputs.decoder, positions: "relative", relativeShared: true });
+    const learned = Array.from(run.weights.buffer.view("decoder/relative").data as Float32Array);
+    expect((await positionsOf(run)).table.flat()).toEqual(learned.slice(0, 24));
   });
 
   it("is refused where there is none", async () => {

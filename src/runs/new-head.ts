@@ -1,0 +1,78 @@
+import { ConfigError, GraphError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
+import { familyCalled } from "../hub/families.ts";
+import type { ModelConfig } from "../models/any.ts";
+import { type DecoderConfig, type EncoderConfig, encoderConfig } from "../models/config.ts";
+import type { Task } from "./config.ts";
+import { trainingDefaults } from "./defaults.ts";
+import type { OpenRun } from "./folder.ts";
+
+// A run or a model from outside that is trained for another task: labels or tags on top of what it knows. All but the head is carried over.
+
+/** The run to go on from, for a task: as it is, or with a head that is new. */
+export function parentFor(from: OpenRun, task: Task): OpenRun {
+  const { folder, config } = from;
+  if (config.task === task) return from;
+  const model = task === "classify" || task === "tag" ? headed(from, task) : undefined;
+  if (!model) throw otherTask(folder, config.task, task);
+  const { labels: _, ...others } = config;
+  const { batch, labelSmoothing, evalEvery, saveEvery } = trainingDefaults(
+    task,
+    {},
+    { width: model.width, threads: config.training.threads },
+  );
+  const training = { ...config.training, batch, labelSmoothing, evalEvery, saveEvery };
+  return { ...from, config: { ...others, task, model, training }, body: config.model };
+}
+
+function otherTask(folder: string, was: string, task: Task): ConfigError {
+  const cure = sentence`give data for ${was}, or train a new run for ${task} without ${setting("from")}`;
+  return new ConfigError(sentence`${folder} was trained for ${was}, and the data is for ${task}, which has another output; ${cure}`, {
+    code: "config.task",
+    path: "from",
+  });
+}
+
+/** The model with a head for labels or tags, of which there are two until the data says how many. */
+function headed({ config: { model, hub } }: OpenRun, task: "classify" | "tag"): EncoderConfig | undefined {
+  if (model.model === "decoder") return headedDecoder(model, task);
+  if (model.model !== "encoder") return undefined;
+  const { scoresScale: _, scoresCap: __, ...body } = model;
+  const own = { pool: model.pool, pooler: "none" } as const;
+  // Vectors of texts stay as they were gathered; other models of a family get the head that Python would give them.
+  const gathering = model.task === "embed" || !hub ? own : (familyCalled(hub.family)?.classifier ?? own);
+  const rest = { labels: 2, labelling: "one", normalise: false, scoresBias: false } as const;
+  return encoderConfig({ ...body, ...rest, task, ...(task === "classify" ? gathering : own) });
+}
+
+/** A decoder's blocks as an encoder that looks back alone: what its last token knows is what the whole text says. */
+function headedDecoder(model: DecoderConfig, task: "classify" | "tag"): EncoderConfig {
+  const { model: _, tie: __, scoresScale: ___, scoresBias: ____, scoresCap: _____, ...blocks } = model;
+  return encoderConfig({ ...blocks, model: "encoder", task, labels: 2, pool: "last", causal: true });
+}
+
+/** Numbers of a head: what is asked of it is new, so they are too. */
+const isHead = (name: string): boolean => /^encoder\/(labels|pooler)\//.test(name);
+
+/** Puts all but the head of a model into one with another head; gives what is new. */
+export function carryBody(into: ParameterBuffer, from: ParameterBuffer, body: ModelConfig): string[] {
+  const fresh: string[] = [];
+  const known = new Set(from.layout.entries.map(({ name }) => name));
+  for (const { name, shape, offset } of into.layout.entries) {
+    if (isHead(name)) {
+      fresh.push(name);
+      continue;
+    }
+    const own = body.model === "decoder" ? name.replace(/^encoder\//, "decoder/") : name;
+    const source = known.has(own) ? from.view(own) : undefined;
+    if (source?.shape.slice(1).join() !== shape.slice(1).join() || source.shape[0] > shape[0])
+      throw new GraphError(`the parameter "${name}" [${shape}] cannot be that of the model it begins from, [${source?.shape ?? "none"}]`);
+    into.data.set(source.data as Float32Array, offset);
+  }
+  return fresh;
+}
+
+/** What is said of a head that is new. */
+export const newHeadSentence = (folder: string, fresh: readonly string[], numbers: number): string =>
+  `the head is new: ${fresh.join(", ")} (${numbers.toLocaleString("en")} numbers) start at random; everything else is that of ${folder}`;

@@ -1,0 +1,44 @@
+import type { Material } from "../data/material.ts";
+import type { TensorFunction } from "../graph/graph.ts";
+import type { ParameterLayout } from "../graph/parameters.ts";
+import { modelLoss } from "../models/any.ts";
+import { adapted, adapterLayout } from "../models/lora.ts";
+import type { CompileOptions } from "../runtime/compile.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import type { OpenRun } from "./folder.ts";
+import { baseWeights } from "./weights.ts";
+
+// What of a run is trained: all of its model, or an adapter beside a base that is baked into the graph.
+
+export interface Trainee {
+  /** What is made small. */
+  readonly loss: TensorFunction;
+  /** What is measured on data that was held out: weighted as in training, without dropout. */
+  readonly scored: TensorFunction;
+  /** What is fed, and has gradients and what the optimizer remembers. */
+  readonly layout: ParameterLayout;
+  /** Of the whole model. */
+  readonly parameters: number;
+  /** Where the engine finds what is not fed. */
+  readonly baked: Pick<CompileOptions, "weights" | "folder">;
+}
+
+/** Windows of a text have no positions that are left out; of examples some are. */
+export function traineeOf(run: OpenRun, material: Pick<Material, "kind">): Trainee {
+  const { model, training } = run.config;
+  const { classWeights, labelSmoothing: smoothing, lora } = training;
+  const loss = modelLoss(model, { smoothing, classWeights, ...(material.kind === "text" && { ignore: null }) });
+  const scored = modelLoss(model, { classWeights, training: false });
+  const layout = parametersOf(loss);
+  if (!lora) return { loss, scored, layout, parameters: layout.total, baked: {} };
+  const base = baseWeights(run);
+  const own = adapterLayout(adapted(loss, lora));
+  const frozen = new Set(layout.entries.map(({ name }) => name));
+  return {
+    loss: adapted(loss, lora),
+    scored: adapted(scored, lora, { training: false }),
+    layout: own,
+    parameters: layout.total + own.total,
+    baked: { weights: (name) => (frozen.has(name) ? base.source(name) : undefined), folder: base.folder },
+  };
+}
