@@ -170,8 +170,8 @@ export function tokenizerConfig(tokenizer: Tokenizer, model: Architecture): Json
 }
 
 /** What transformers.js looks for in this file alone: the chat template, and whether a text to go on with has something in front of it. */
-const said = ({ hub, tokenizer }: TrainedModel, { model }: Architecture): Json => ({
-  ...(hub?.chatTemplate !== undefined && { chat_template: hub.chatTemplate }),
+const said = ({ chat, tokenizer }: TrainedModel, { model }: Architecture): Json => ({
+  ...(chat && { chat_template: chat.template }),
   ...(model === "decoder" && frameOf(tokenizer).before.length > 0 && { add_bos_token: true }),
 });
 
