@@ -48,7 +48,7 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
     table(modelRows(trained, weights)),
     ...(run ? ["## Training", table(trainingRows(run))] : []),
     "## Use",
-    ...usage.map(shown),
+    ...usage.map((one) => shown(one).replaceAll("{{name}}", name)),
     ...(notes.length > 0 ? ["## What to know", notes.map((note) => `- ${note}`).join("\n")] : []),
   ];
   return `${parts.join("\n\n")}\n`;
