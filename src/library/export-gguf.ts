@@ -85,7 +85,7 @@ function notesOf(model: Architecture, warn: (sentence: string) => void): string[
 }
 
 function metadataOf(trained: TrainedModel, model: Architecture, { architecture, settings }: GgufFamily, kept: Kept): GgufMetadata {
-  const made = ggufTokenizer(trained.tokenizer, model.vocab, trained.hub?.chatTemplate);
+  const made = ggufTokenizer(trained.tokenizer, model.vocab, trained.chat?.template);
   if ("reasons" in made)
     throw new ConfigError(`${trained.name}: its tokenizer cannot be written as GGUF: ${made.reasons.join("; ")}`, {
       code: "config.conflict",

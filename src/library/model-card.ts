@@ -44,11 +44,11 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
   const parts = [
     frontMatter({ ...metadata, tags: "qkv" }),
     `# ${name}`,
-    `${capital(described(trained.model))} that ${does[trained.task]}, exported by [qkv](https://www.npmjs.com/package/qkv).`,
+    `${capital(described(trained.model))} that ${does[trained.task]}, exported by qkv.`,
     table(modelRows(trained, weights)),
     ...(run ? ["## Training", table(trainingRows(run))] : []),
     "## Use",
-    ...usage.map(shown),
+    ...usage.map((one) => shown(one, name)),
     ...(notes.length > 0 ? ["## What to know", notes.map((note) => `- ${note}`).join("\n")] : []),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -57,7 +57,8 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
 const frontMatter = (fields: Readonly<Record<string, string>>): string =>
   ["---", ...Object.entries(fields).map(([key, value]) => (key === "tags" ? `tags:\n- ${value}` : `${key}: ${value}`)), "---"].join("\n");
 
-const shown = ({ title, language, code }: Usage): string => `### ${title}\n\n\`\`\`${language}\n${code.trim()}\n\`\`\``;
+const shown = ({ title, language, code }: Usage, name: string): string =>
+  `### ${title}\n\n\`\`\`${language}\n${code.trim().replaceAll("FOLDER", name)}\n\`\`\``;
 
 type Row = readonly [name: string, value: string];
 

@@ -23,7 +23,7 @@ export function onnxConfigs(trained: TrainedModel, weights: ExportWeights, outsi
   const writes = model.model !== "encoder";
   const tokens = tokenIds(tokenizer);
   const config = {
-    ...(hub?.config ?? ownConfig(trained, model)),
+    ...(originalConfig(trained, model) ?? ownConfig(trained, model)),
     ...tokens,
     ...(model.model === "encoder" && labelsOf(trained)),
     "transformers.js_config": {
@@ -35,9 +35,19 @@ export function onnxConfigs(trained: TrainedModel, weights: ExportWeights, outsi
     "config.json": config,
     ...(writes && { "generation_config.json": { ...generationConfig(trained, model), ...tokens, ...hub?.generation } }),
     "tokenizer.json": tokenizerJson(tokenizer, model),
-    "tokenizer_config.json": { ...tokenizerConfig(tokenizer, model), ...hub?.tokenizerConfig, ...chatTemplate(trained) },
+    "tokenizer_config.json": { ...tokenizerConfig(tokenizer, model), ...knownTokenizer(hub?.tokenizerConfig), ...said(trained, model) },
   };
 }
+
+/** The config that a model came with, where it is of a class that has this task: one that labels texts with a decoder's blocks is not. */
+function originalConfig({ hub }: TrainedModel, model: Architecture): Json | undefined {
+  const readers: readonly unknown[] = ["bert", "roberta", "distilbert"];
+  return hub && (model.model !== "encoder" || readers.includes(hub.config.model_type)) ? hub.config : undefined;
+}
+
+/** transformers 5 has a class for all tokenizer.json files that transformers.js 3 does not know. */
+const knownTokenizer = (config: Json = {}): Json =>
+  config.tokenizer_class === "TokenizersBackend" ? { ...config, tokenizer_class: "PreTrainedTokenizerFast" } : config;
 
 /** A config of the class that fits: Llama's for decoders, BERT's for encoders, T5's for encoder–decoders; an RNN's has our own words. */
 function ownConfig({ tokenizer }: TrainedModel, model: Architecture): Json {
@@ -159,7 +169,11 @@ export function tokenizerConfig(tokenizer: Tokenizer, model: Architecture): Json
   };
 }
 
-const chatTemplate = ({ hub }: TrainedModel): Json => (hub?.chatTemplate === undefined ? {} : { chat_template: hub.chatTemplate });
+/** What transformers.js looks for in this file alone: the chat template, and whether a text to go on with has something in front of it. */
+const said = ({ chat, tokenizer }: TrainedModel, { model }: Architecture): Json => ({
+  ...(chat && { chat_template: chat.template }),
+  ...(model === "decoder" && frameOf(tokenizer).before.length > 0 && { add_bos_token: true }),
+});
 
 /** The task that transformers.js has for it. */
 function pipelineOf(model: Architecture): string | undefined {
