@@ -19,7 +19,16 @@ const tourPages = readdirSync(join(root, "docs/tour"))
   .sort()
   .map((name) => `docs/tour/${name}`);
 const ownPages = ["docs/own/model.md", "docs/own/attention.md", "docs/own/op.md"];
-const journeys = [["docs/models.md"], ownPages, ["docs/data.md"], ["docs/training.md"], ["docs/using.md"], ["docs/recipes.md"], tourPages];
+const journeys = [
+  ["docs/models.md"],
+  ownPages,
+  ["docs/data.md"],
+  ["docs/training.md"],
+  ["docs/fine-tuning.md"],
+  ["docs/using.md"],
+  ["docs/recipes.md"],
+  tourPages,
+];
 const allPages = ["README.md", "docs/tour/README.md", "docs/api/README.md", ...journeys.flat()];
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
