@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
-import { families, familyCalled } from "../hub/families.ts";
+import { families, familyCalled, recognised } from "../hub/families.ts";
 import type { Family, JsonObject } from "../hub/family.ts";
 import { pythonJson } from "../hub/python-json.ts";
 import type { HubRecord } from "../hub/record.ts";
@@ -48,6 +48,11 @@ export const hfExporter: Exporter = {
 function chosen({ name, hub, labels }: TrainedModel, model: Architecture): { readonly family: Family; readonly config: JsonObject } {
   const own = hub && familyCalled(hub.family);
   const reasons: string[] = [];
+  if (own && recognised(hub.config, name).model.model !== model.model)
+    throw new ConfigError(
+      sentence`${name} began as ${own.name} and has another head now, which is not written for Python. ${call("export", name, { to: "onnx" })} takes every model`,
+      { code: "config.conflict", path: "to" },
+    );
   for (const family of own ? [own] : families) {
     const written = family.write(model, { ...(hub && { original: hub.config }), ...(labels.length > 0 && { labels }) });
     if ("config" in written) return { family, config: written.config };

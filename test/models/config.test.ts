@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
-import { decoderConfig, rnnConfig } from "../../src/models/config.ts";
+import { decoderConfig, encoderConfig, encoderDecoderConfig, rnnConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { compile } from "../../src/node/device.ts";
@@ -59,6 +59,87 @@ describe("what makes no sense is refused with a reason", () => {
       "a language model that reads backwards",
       () => rnnConfig({ vocab: 5, task: "lm", bidirectional: true }),
       "at config.bidirectional: a language model reads in one direction, or it would see what it should foretell",
+    ],
+    [
+      "heads of keys and values that do not divide the heads",
+      build({ heads: 6, width: 12, kvHeads: 4 }),
+      "at config.kvHeads: 4 heads of keys and values cannot serve 6 heads of queries equally; kvHeads must divide heads: 1, 2, 3, 6",
+    ],
+    [
+      "heads of keys and values of attention without any",
+      build({ attention: "free", kvHeads: 1 }),
+      "at config.kvHeads: parameter-free attention has no queries and keys apart from the tokens themselves; leave it out, or choose attention with a softmax",
+    ],
+    [
+      "half of three turned",
+      build({ width: 12, positions: "rotary", ropeShare: 0.5 }),
+      "at config.ropeShare: rotary positions turn pairs, and a ropeShare of 0.5 of a head of 6 is 3; choose a share that makes an even number, at least 2",
+    ],
+    [
+      "a base of angles without angles",
+      build({ ropeBase: 500_000 }),
+      'at config.ropeBase: it is for rotary positions, and these are learned; use it with positions: "rotary"',
+    ],
+    [
+      "a shared table that nobody has",
+      build({ positions: "alibi", relativeShared: true }),
+      'at config.relativeShared: it is for relative positions, and these are alibi; use it with positions: "relative"',
+    ],
+    [
+      "buckets that have no halves on each side",
+      build({ positions: "relative", relativeBuckets: 10 }),
+      "at config.relativeBuckets: half of the buckets on each side are for single distances, so their number must be divisible by 4, not 10",
+    ],
+    [
+      "a farthest distance that is near",
+      build({ positions: "relative", relativeFarthest: 16 }),
+      "at config.relativeFarthest: 16 buckets are for single distances, so the farthest must be above 16, not 16; raise it, or lower relativeBuckets",
+    ],
+    [
+      "factors in the wrong order",
+      build({ positions: "rotary", ropeScaling: "llama3", ropeLowFactor: 4 }),
+      "at config.ropeHighFactor: it must be above ropeLowFactor, which is 4, not 4",
+    ],
+    [
+      "every second window of none",
+      build({ windowEvery: 2 }),
+      "at config.windowEvery: no layer has a window; give window too, or leave it out",
+    ],
+    [
+      "a scale of a score without one",
+      build({ score: "dot", scale: 0.5 }),
+      'at config.scale: the dot score has no scale; use it with score: "scaled"',
+    ],
+    [
+      "a norm of the tokens where there are no norms",
+      build({ norm: "none", embeddingNorm: true }),
+      'at config.embeddingNorm: there is no norm to use; choose norm: "layer"|"rms", or leave it out',
+    ],
+    [
+      "side by side with a norm after each",
+      build({ normPlace: "post", parallel: "own-norm" }),
+      'at config.parallel: a norm after each sublayer leaves nothing to do side by side; use it with normPlace: "pre"|"both"',
+    ],
+    [
+      "a decoder whose own heads do not fit",
+      () => encoderDecoderConfig({ vocab: 5, width: 8, heads: 2, decoderHeads: 3 }),
+      "at config.heads: a width of 8 is not divisible into 3 heads; change one of them, or give keySize and valueSize with split heads",
+    ],
+    [
+      "a classifier without labels",
+      () => encoderConfig({ vocab: 5 }),
+      "at config.labels: a whole number from 1 to 1,000,000 is wanted, not nothing",
+    ],
+    ["a cap of 0", build({ scoreCap: 0 }), "at config.scoreCap: a number above 0, up to 1,000,000 is wanted, not 0"],
+    [
+      "a pooler of tags",
+      () => encoderConfig({ vocab: 5, labels: 2, task: "tag", pooler: "tanh" }),
+      'at config.pooler: a layer after gathering is for whole texts: task: "classify" or task: "embed"',
+    ],
+    [
+      "a bias of scores that there are none of",
+      () => encoderConfig({ vocab: 5, labels: 2, scoresBias: true }),
+      'at config.scoresBias: not a setting of model encoder in task: "classify", but of decoder, encoder-decoder',
     ],
     ["no config at all", () => decoderConfig(3 as never), "at config: Invalid input: expected object, received number"],
     [

@@ -91,26 +91,28 @@ describe("a loss", () => {
 });
 
 describe("attention in query blocks", () => {
-  const withPositions = (positions: "none" | "alibi" | "relative" | "rotary", width: number, dropout = 0) =>
+  const withPositions = (positions: "none" | "alibi" | "relative" | "rotary", width: number, dropout = 0, more: object = {}) =>
     tensorFunction({ ids: int32(["batch", "time"]) }, (p, { ids }) => {
-      const config = decoderConfig({ heads: 2, width, vocab: 7, positions, dropout });
+      const config = decoderConfig({ heads: 2, width, vocab: 7, positions, dropout, ...more });
       const y = attention(p.at("attention"), embedding(p.param("table", [7, width]), ids), config, { causal: true });
       return { y, loss: mean(square(y)) };
     });
 
   it.each([
-    ["none", 256, 0],
-    ["none", 512, 0],
-    ["alibi", 256, 0],
-    ["relative", 512, 0],
-    ["rotary", 256, 0],
-    ["none", 128, 0.3],
-    ["relative", 256, 0.3],
-    ["rotary", 512, 0.6],
+    ["none", 256, 0, {}],
+    ["none", 512, 0, {}],
+    ["alibi", 256, 0, {}],
+    ["relative", 512, 0, {}],
+    ["rotary", 256, 0, {}],
+    ["none", 128, 0.3, {}],
+    ["relative", 256, 0.3, {}],
+    ["rotary", 512, 0.6, {}],
+    ["alibi", 256, 0, { kvHeads: 1, window: 40, scoreCap: 1 }],
+    ["rotary", 256, 0.3, { kvHeads: 1, window: 200, scoreCap: 0.5, ropeShare: 0.5, qkNorm: true, scale: 0.9, bias: "none" }],
   ] as const)(
-    "equals the steps in the open, outputs and gradients: %s positions, %i long, dropout %d",
-    async (positions, length, dropout) => {
-      const fn = withPositions(positions, 8, dropout);
+    "equals the steps in the open, outputs and gradients: %s positions, %i long, dropout %d, %j",
+    async (positions, length, dropout, more) => {
+      const fn = withPositions(positions, 8, dropout, more);
       const weights = initialise(parametersOf(fn), chance(3));
       for (const [i] of weights.data.entries()) weights.data[i] *= 2; // scores that matter
       const ids = tokens([2, length], 3);
@@ -126,6 +128,23 @@ describe("attention in query blocks", () => {
       expect(gradientGap(a.data, b.data)).toBeLessThan(1e-5);
     },
   );
+
+  it("has gradients that agree with finite differences with grouped queries, capped scores, norms of heads and a window", async () => {
+    const options = { float: "float64" as const };
+    const more = { kvHeads: 1, window: 3, scoreCap: 0.8, qkNorm: true, scale: 0.9, bias: "qkv" };
+    const fn = withPositions("relative", 4, 0.3, more);
+    const weights = initialise(parametersOf(fn, options), chance(3));
+    for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * Math.sin(i); // scores that matter
+    const step = compile(fn, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
+    const gradients = new ParameterBuffer(weights.layout);
+    const ids = tokens([2, 6], 3);
+    const value = async (_: readonly HostArray[]) =>
+      Number((await step.run({ ids }, { weights, gradients, chance: chance(4) })).loss.data[0]);
+    await value([]);
+    const exact = gradients.data.slice();
+    const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
+    expect(gradientGap(exact, await finiteDifference(value, [all], 0, 1e-4))).toBeLessThan(1e-6);
+  });
 
   it.each([0, 0.4])("has gradients that agree with finite differences in float64, with dropout %d", async (dropout) => {
     const small = withPositions("relative", 4, dropout);

@@ -1,0 +1,201 @@
+import { describe, expect, it } from "vitest";
+import { array, type HostArray } from "../../src/base/arrays.ts";
+import { chance } from "../../src/base/chance.ts";
+import type { TensorFunction } from "../../src/graph/graph.ts";
+import { tensorFunction } from "../../src/graph/graph.ts";
+import type { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { int32 } from "../../src/graph/type.ts";
+import { type EncoderInput, encoderConfig } from "../../src/models/config.ts";
+import { decoderLoss } from "../../src/models/decoder.ts";
+import { encoder, encoderLoss, encoderStates } from "../../src/models/encoder.ts";
+import { compile } from "../../src/node/device.ts";
+import { parametersOf } from "../../src/runtime/compile.ts";
+import { initialise } from "../../src/weights/initialise.ts";
+
+// What the options of published models do, in numbers that can be checked by hand.
+
+const small = { layers: 3, heads: 2, width: 8, context: 8, vocab: 9 };
+const ids = (...rows: number[][]) => array("int32", Int32Array.from(rows.flat()), [rows.length, rows[0].length]);
+const text = [1, 5, 3, 7, 2];
+
+function weightsOf(fn: TensorFunction): ParameterBuffer {
+  const weights = initialise(parametersOf(fn), chance(5));
+  const source = chance(6);
+  for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * source.normal(i);
+  return weights;
+}
+
+type Feeds = Record<string, HostArray>;
+
+async function outputs(fn: TensorFunction, weights: ParameterBuffer, feeds: Feeds, taps: string[] = []): Promise<Record<string, number[]>> {
+  const compiled = compile(fn, { taps, threads: 1 });
+  const found = await compiled.run(feeds as never, { weights });
+  await compiled.release();
+  return Object.fromEntries(Object.entries(found).map(([name, { data }]) => [name, Array.from(data as Float32Array)]));
+}
+
+const close = (found: readonly number[], wanted: readonly number[]): void => {
+  expect(found).toHaveLength(wanted.length);
+  for (const [i, x] of found.entries()) expect(x).toBeCloseTo(wanted[i], 4);
+};
+
+describe("a window", () => {
+  const patterns = async (fn: TensorFunction, feeds: Feeds, place: string) => {
+    const weights = weightsOf(fn);
+    for (const [name, { data }] of weights.views) if (name.includes("qkv")) (data as Float32Array).fill(0); // all keys are alike
+    const names = [0, 1, 2].map((layer) => `${place}/block.${layer}/attention/pattern`);
+    const found = await outputs(fn, weights, feeds, names);
+    return names.map((name) => Array.from({ length: 5 }, (_, query) => found[name].slice(5 * query, 5 * query + 5)));
+  };
+  const [half, third, fourth, fifth] = [1 / 2, 1 / 3, 1 / 4, 1 / 5];
+  const everything = [
+    [1, 0, 0, 0, 0],
+    [half, half, 0, 0, 0],
+    [third, third, third, 0, 0],
+    [fourth, fourth, fourth, fourth, 0],
+    [fifth, fifth, fifth, fifth, fifth],
+  ];
+  const two = [
+    [1, 0, 0, 0, 0],
+    [half, half, 0, 0, 0],
+    [0, half, half, 0, 0],
+    [0, 0, half, half, 0],
+    [0, 0, 0, half, half],
+  ];
+
+  it("is a query's own key and those before it; every so many layers there is none", async () => {
+    const feeds = { ids: ids(text), targets: ids(text) };
+    const found = await patterns(decoderLoss({ ...small, window: 2, windowEvery: 2 }), feeds, "decoder");
+    for (const [layer, wanted] of [two, everything, two].entries()) close(found[layer].flat(), wanted.flat());
+  });
+
+  it("reaches as far ahead in an encoder, and not to padding", async () => {
+    const feeds = { ids: ids(text), lengths: array("int32", [4]), targets: array("int32", [0]) };
+    const [found] = await patterns(encoderLoss({ ...small, window: 2, labels: 2 }), feeds, "encoder");
+    const wanted = [
+      [half, half, 0, 0, 0],
+      [third, third, third, 0, 0],
+      [0, third, third, third, 0],
+      [0, 0, half, half, 0],
+    ];
+    close(found.slice(0, 4).flat(), wanted.flat());
+  });
+});
+
+describe("a cap", () => {
+  it("bends scores of attention and of tokens", async () => {
+    const plain = decoderLoss({ ...small, layers: 1 });
+    const weights = weightsOf(plain);
+    const feeds = { ids: ids(text), targets: ids(text) };
+    const tap = "decoder/block.0/attention/scores";
+    const before = await outputs(plain, weights, feeds, [tap]);
+    const capped = await outputs(decoderLoss({ ...small, layers: 1, scoreCap: 0.5 }), weights, feeds, [tap]);
+    close(
+      capped[tap],
+      before[tap].map((x) => 0.5 * Math.tanh(x / 0.5)),
+    );
+    const scores = await outputs(decoderLoss({ ...small, layers: 1, scoresCap: 2 }), weights, feeds);
+    close(
+      scores.scores,
+      before.scores.map((x) => 2 * Math.tanh(x / 2)),
+    );
+  });
+});
+
+it("one head of keys and values for all is the same as equal ones for each", async () => {
+  const [shared, own] = [decoderLoss({ ...small, layers: 1, kvHeads: 1 }), decoderLoss({ ...small, layers: 1 })];
+  const [few, many] = [weightsOf(shared), weightsOf(own)];
+  const [q, kv] = [2 * 4, 4]; // rows of two heads of queries, and of one of keys
+  for (const [name, { data }] of many.views) {
+    const given = few.view(name).data as Float32Array;
+    if (!name.includes("/qkv/")) (data as Float32Array).set(given);
+    else {
+      const each = given.length / (q + 2 * kv);
+      const part = (from: number) => Array.from(given.subarray(from * each, (from + kv) * each));
+      (data as Float32Array).set([...given.subarray(0, q * each), ...part(q), ...part(q), ...part(q + kv), ...part(q + kv)]);
+    }
+  }
+  const feeds = { ids: ids(text, [4, 0, 8, 6, 6]), targets: ids(text, text) };
+  close((await outputs(shared, few, feeds)).scores, (await outputs(own, many, feeds)).scores);
+});
+
+describe("an encoder", () => {
+  const feeds = { ids: ids(text, [4, 0, 8, 6, 6]), lengths: array("int32", [5, 3]) };
+  const config = (more: Partial<EncoderInput>) => encoderConfig({ ...small, layers: 2, ...more });
+  const said = (more: Partial<EncoderInput>) =>
+    tensorFunction({ ids: int32(["batch", "time"]), lengths: int32(["batch"]) }, (p, inputs) => ({
+      y: encoder(p.at("encoder"), inputs.ids, inputs.lengths, config(more)),
+    }));
+  const states = tensorFunction({ ids: int32(["batch", "time"]), lengths: int32(["batch"]) }, (p, inputs) => ({
+    y: encoderStates(p.at("encoder"), inputs.ids, inputs.lengths, config({ task: "embed" })),
+  }));
+  const weights = weightsOf(said({ task: "embed" }));
+  const stateOf = async (row: number, position: number) =>
+    (await outputs(states, weights, feeds)).y.slice(8 * (5 * row + position)).slice(0, 8);
+
+  it("gives the vector of a text: its first state, its last, or the mean over what is real", async () => {
+    const vectors = async (pool: "first" | "last" | "mean") => (await outputs(said({ task: "embed", pool }), weights, feeds)).y;
+    close(await vectors("first"), [...(await stateOf(0, 0)), ...(await stateOf(1, 0))]);
+    close(await vectors("last"), [...(await stateOf(0, 4)), ...(await stateOf(1, 2))]);
+    const real = [await stateOf(1, 0), await stateOf(1, 1), await stateOf(1, 2)];
+    close(
+      (await vectors("mean")).slice(8),
+      real[0].map((_, i) => (real[0][i] + real[1][i] + real[2][i]) / 3),
+    );
+  });
+
+  it("gives vectors of length 1", async () => {
+    const { y } = await outputs(said({ task: "embed", normalise: true }), weights, feeds);
+    for (const row of [y.slice(0, 8), y.slice(8)]) expect(Math.hypot(...row)).toBeCloseTo(1, 5);
+  });
+
+  it("wants each text to be most like the one of its target", async () => {
+    const fn = encoderLoss({ ...small, layers: 2, task: "embed" });
+    const rows = { ids: ids([1, 2, 3], [1, 2, 3], [7, 6, 5], [7, 6, 5]), lengths: array("int32", [3, 3, 3, 3]) };
+    const lossOf = async (...targets: number[]) => (await outputs(fn, weights, { ...rows, targets: array("int32", targets) })).loss[0];
+    const [right, wrong] = [await lossOf(1, 0, 3, 2), await lossOf(2, 3, 0, 1)];
+    expect(right).toBeLessThan(wrong);
+    const { scores } = await outputs(fn, weights, { ...rows, targets: array("int32", [1, 0, 3, 2]) });
+    const unit = (row: number) => scores.slice(8 * row, 8 * row + 8).map((x, _, all) => x / Math.hypot(...all));
+    const cosine = (a: number, b: number) => unit(a).reduce((sum, x, i) => sum + x * unit(b)[i], 0);
+    const mean = [0, 1, 2, 3].map((row) => {
+      const others = [0, 1, 2, 3].filter((other) => other !== row);
+      return Math.log(others.reduce((sum, other) => sum + Math.exp(20 * cosine(row, other)), 0)) - 20 * cosine(row, row ^ 1);
+    });
+    expect(right).toBeCloseTo(mean.reduce((a, b) => a + b) / 4, 3);
+  });
+
+  it("scores hidden tokens, and only where a target is given", async () => {
+    const fn = encoderLoss({ ...small, layers: 2, task: "mlm", scoresBias: true });
+    const own = weightsOf(fn);
+    const lossOf = async (targets: HostArray) => (await outputs(fn, own, { ...feeds, targets })).loss[0];
+    const { scores } = await outputs(fn, own, { ...feeds, targets: ids(text, text) });
+    const row = scores.slice(9 * 2, 9 * 3);
+    const wanted = Math.log(row.reduce((sum, x) => sum + Math.exp(x), 0)) - row[4];
+    expect(await lossOf(ids([-1, -1, 4, -1, -1], [-1, -1, -1, -1, -1]))).toBeCloseTo(wanted, 4);
+  });
+
+  it("that is causal sees nothing ahead", async () => {
+    const fn = said({ task: "embed", pool: "first", causal: true });
+    const [a, b] = await Promise.all(
+      [text, [1, 0, 0, 8, 8]].map((row) => outputs(fn, weights, { ids: ids(row), lengths: array("int32", [5]) })),
+    );
+    close(a.y, b.y);
+    expect((await outputs(said({ task: "embed", pool: "first" }), weights, feeds)).y.slice(0, 8)).not.toEqual(a.y);
+  });
+
+  it("adds the row of each token's segment, the first if none is said", async () => {
+    const segmented = { task: "embed", segments: 2 } as const;
+    const fn = tensorFunction(
+      { ids: int32(["batch", "time"]), lengths: int32(["batch"]), kinds: int32(["batch", "time"]) },
+      (p, inputs) => ({
+        told: encoder(p.at("encoder"), inputs.ids, inputs.lengths, config(segmented), {}, { segments: inputs.kinds }),
+      }),
+    );
+    const own = weightsOf(fn);
+    const { y } = await outputs(said(segmented), own, feeds);
+    const told = async (...rows: number[][]) => (await outputs(fn, own, { ...feeds, kinds: ids(...rows) })).told;
+    close(await told([0, 0, 0, 0, 0], [0, 0, 0, 0, 0]), y);
+    expect(Math.abs((await told([0, 0, 1, 1, 1], [0, 0, 0, 0, 0]))[0] - y[0])).toBeGreaterThan(1e-3);
+  });
+});
