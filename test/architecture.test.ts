@@ -17,7 +17,7 @@ interface Import {
 }
 
 function importsOf(file: string): Import[] {
-  const text = readFileSync(join(root, file), "utf8");
+  const text = readFileSync(join(root, file), "utf8").replace(/code: `\n[^`]*`/g, ""); // what a model card shows is imported by others
   const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)";|import\("([^"]+)"\)|^import\s+"([^"]+)";/gm);
   return [...found].map(([, typeOnly, a, b, c]) => ({ from: file, target: a ?? b ?? c, typeOnly: typeOnly !== undefined }));
 }

@@ -15,7 +15,7 @@ const withoutComments = (code: string): string => code.replace(/\/\*[\s\S]*?\*\/
 it("no string outside cli holds a flag or a command", () => {
   const flag = /(?<![\w-])--[a-z][\w-]*/;
   const command = new RegExp(`\\bqkv (${commandNames.join("|")}|\\$)`);
-  const foreign = /npm install [\w-]+ --ignore-scripts|--to > from/; // npm's own, and a number that goes down
+  const foreign = /npm install [\w-]+ --ignore-scripts|llama-cli -m|--to > from|\[--i\]/; // npm's own and llama.cpp's, and numbers that go down
   const found = files
     .filter((file) => !styles.test(file))
     .flatMap((file) =>

@@ -101,6 +101,7 @@ export const trainingFlags: readonly Option[] = [
   number("--clip <norm>", "the longest gradient; 0 for any", positive),
   number("--label-smoothing <share>", "share of the target that is spread over all tokens", share),
   number("--accumulate <n>", "batches whose gradients are added up for one step", wholeNumber),
+  new Option("--checkpoint-blocks", "compute each block again for its gradients rather than keep all of it: less memory, more time"),
   number("--seed <n>", "everything random follows from it", countFromZero),
   number("--threads <n>", "threads of the engine", wholeNumber),
   number("--eval-every <steps>", "how often to validate (default a tenth of the steps)", wholeNumber),

@@ -3,7 +3,9 @@ import { join } from "node:path";
 import { FormatError } from "../base/errors.ts";
 import { type Recognised, recognised } from "../hub/families.ts";
 import type { JsonObject } from "../hub/family.ts";
+import { floatKeys } from "../hub/python-json.ts";
 import { type HubRecord, templateOf } from "../hub/record.ts";
+import { gatheringOf } from "../hub/sentences.ts";
 import { matched } from "../hub/tensors.ts";
 import { checkVocabulary, hubTokenizer } from "../hub/tokenizer.ts";
 import { modelLoss } from "../models/any.ts";
@@ -11,7 +13,7 @@ import { parametersOf } from "../runtime/compile.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
 import { foreignWeights } from "./foreign-weights.ts";
-import { openHubTensors, readHubText, readJsonObject } from "./hub-tensors.ts";
+import { openHubTensors, readHubText, readJson, readJsonObject } from "./hub-tensors.ts";
 
 // A folder as Hugging Face has it: config.json, safetensors, tokenizer.json and what says how they are used.
 
@@ -46,7 +48,10 @@ export function openHubFolder(folder: string): HubFolder {
   const at = (name: string) => join(folder, name);
   const optional = (name: string) => (existsSync(at(name)) ? readJsonObject(at(name)) : undefined);
   const config = readJsonObject(at("config.json"));
-  const found = recognised(config, at("config.json"));
+  const floats = floatKeys(
+    readHubText(at("config.json")) + (existsSync(at("generation_config.json")) ? readHubText(at("generation_config.json")) : ""),
+  );
+  const found = gathered(recognised(config, at("config.json")), folder);
   const [generation, tokenizerConfig] = [optional("generation_config.json"), optional("tokenizer_config.json")];
   const chatTemplate = existsSync(at("chat_template.jinja")) ? readHubText(at("chat_template.jinja")) : templateOf(tokenizerConfig);
   const tensors = openHubTensors(folder);
@@ -57,6 +62,7 @@ export function openHubFolder(folder: string): HubFolder {
     ...(tokenizerConfig && { tokenizerConfig }),
     ...(chatTemplate !== undefined && { chatTemplate }),
     dtype: tensors.dtype,
+    floats,
   };
   const tokenizerText = existsSync(at("tokenizer.json")) ? readHubText(at("tokenizer.json")) : undefined;
   const tokenizer = tokenizerText === undefined ? undefined : hubTokenizer(tokenizerText, at("tokenizer.json"), record);
@@ -72,6 +78,15 @@ export function openHubFolder(folder: string): HubFolder {
       return foreignWeights(tensors, matched(found.family, found.model, layout, tensors), layout, temporary);
     },
   };
+}
+
+/** A model of vectors gathers them as sentence-transformers would, where the folder is one of those. */
+function gathered(found: Recognised, folder: string): Recognised {
+  const { model } = found;
+  const file = join(folder, "modules.json");
+  if (model.model !== "encoder" || model.task !== "embed" || !existsSync(file)) return found;
+  const how = gatheringOf(readJson(file), file, (inner) => readJsonObject(join(folder, inner, "config.json")));
+  return { ...found, model: { ...model, ...how } };
 }
 
 /** What is said where text must be read. */

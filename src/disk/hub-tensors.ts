@@ -25,8 +25,7 @@ export interface HubTensors extends TensorSource {
 
 /** Reads the headers only; numbers are read tensor by tensor, so the files may have any size. */
 export function openHubTensors(folder: string): HubTensors {
-  const shards = existsSync(join(folder, index)) ? shardsOf(folder) : new Map([[whole, undefined]]);
-  if (!existsSync(join(folder, index)) && !existsSync(join(folder, whole))) throw noWeightsIn(folder);
+  const shards = existsSync(join(folder, index)) ? shardsOf(folder) : new Map([[onlyFile(folder), undefined]]);
   const places = new Map<string, { readonly file: TensorFile; readonly dtype: string }>();
   const shapes = new Map<string, readonly number[]>();
   const numbersOf = new Map<string, number>();
@@ -54,6 +53,16 @@ export function openHubTensors(folder: string): HubTensors {
       return data;
     },
   };
+}
+
+/** model.safetensors, or the one file that there is under a name of its own (model.fp16.safetensors). */
+function onlyFile(folder: string): string {
+  if (existsSync(join(folder, whole))) return whole;
+  const others = readdirSync(folder).filter(
+    (name) => name.endsWith(".safetensors") && !name.startsWith(".") && !name.startsWith("adapter_"),
+  );
+  if (others.length !== 1) throw noWeightsIn(folder);
+  return others[0];
 }
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });
@@ -121,14 +130,17 @@ function entriesOf(folder: string): string[] {
 const longestJson = 50_000_000;
 
 /** A JSON file with an object in it. */
-export function readJsonObject(file: string): JsonObject {
+export function readJson(file: string): unknown {
   const text = readHubText(file);
-  let value: unknown;
   try {
-    value = JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+    return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (cause) {
     throw new FormatError(`not JSON (${cause instanceof Error ? cause.message : cause})`, { file, cause });
   }
+}
+
+export function readJsonObject(file: string): JsonObject {
+  const value = readJson(file);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new FormatError("an object is wanted", { file });
   return value as JsonObject;
 }

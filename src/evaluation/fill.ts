@@ -73,6 +73,7 @@ function likeliest(scores: Float32Array, top: number): { readonly id: number; re
 function withoutMask(text: string, mask: string, nth: number, word: string): string {
   const parts = text.split(mask);
   const [before, after] = [parts.slice(0, nth + 1).join(mask), parts.slice(nth + 1).join(mask)];
+  if (word.startsWith("##")) return `${before.trimEnd()}${word.slice(2)}${after}`; // the rest of a word
   return `${before}${before.endsWith(" ") ? word.trimStart() : word}${after}`;
 }
 

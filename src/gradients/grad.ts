@@ -1,19 +1,23 @@
 import { isFloat } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
-import { isParameter, leafName } from "../graph/leaves.ts";
+import { copyNode } from "../graph/cleanup.ts";
+import { isLeaf, isParameter, leafName } from "../graph/leaves.ts";
 import { atPlace } from "../graph/place.ts";
 import { type Node, type Tensor, topological } from "../graph/tensor.ts";
 import { showType } from "../graph/type.ts";
+import { after } from "../ops/after.ts";
 import { add } from "../ops/arithmetic.ts";
 import { onesLike, zerosLike } from "../ops/fill.ts";
 
 export interface GradOptions {
   /** What to do with a tensor that the loss does not depend on: an error that names it, or zeros. */
   readonly unused?: "error" | "zero";
+  /** The group of a node whose values are not kept for the way back: all of a group is computed again when its gradients are. */
+  readonly again?: (node: Node) => string | undefined;
 }
 
 /** The derivatives of a scalar with respect to tensors, as more graph: reverse mode, one sweep from the loss back. */
-export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error" }: GradOptions = {}): Tensor[] {
+export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error", again = () => undefined }: GradOptions = {}): Tensor[] {
   if (!isFloat(loss.dtype)) throw new GraphError(`the gradient of ${show(loss)} does not exist: a loss must be float32 or float64`);
   if (loss.rank > 0)
     throw new GraphError(
@@ -26,8 +30,14 @@ export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error" }: 
   const order = topological([loss]);
   const needed = dependents(order, of);
   const gradients = new Map<Tensor, Tensor>([[loss, atPlace(loss.node, () => onesLike(loss))]]);
+  const groups = groupsOf(order, again);
+  const made = new Map<string, ReadonlyMap<Tensor, Tensor>>(); // of a group, what stands for its values on the way back
   for (const node of order.reverse()) {
-    if (needed.has(node)) atPlace(node, () => sweep(node, needed, gradients));
+    if (!needed.has(node)) continue;
+    const group = again(node);
+    const late = node.outputs.map((y) => gradients.get(y)).find((g) => g !== undefined);
+    if (group !== undefined && late && !made.has(group)) made.set(group, computedAgain(groups.get(group) ?? [], needed, late));
+    atPlace(node, () => sweep(node, needed, gradients, group === undefined ? undefined : made.get(group)));
   }
   return of.map((x) => {
     const g = gradients.get(x);
@@ -47,7 +57,36 @@ function dependents(order: readonly Node[], of: readonly Tensor[]): Set<Node> {
   return found;
 }
 
-function sweep(node: Node, needed: ReadonlySet<Node>, gradients: Map<Tensor, Tensor>): void {
+function groupsOf(order: readonly Node[], again: NonNullable<GradOptions["again"]>): Map<string, Node[]> {
+  const groups = new Map<string, Node[]>();
+  for (const node of order) {
+    const group = again(node);
+    if (group === undefined || isLeaf(node)) continue;
+    groups.set(group, [...(groups.get(group) ?? []), node]);
+  }
+  return groups;
+}
+
+/** Copies of nodes, from what came into them, that wait for the gradient of what came out of them: until then nothing of theirs is in memory. */
+function computedAgain(nodes: readonly Node[], needed: ReadonlySet<Node>, late: Tensor): Map<Tensor, Tensor> {
+  const own = new Set(nodes);
+  const copies = new Map<Tensor, Tensor>();
+  const copyOf = (x: Tensor): Tensor => {
+    const found = copies.get(x);
+    if (found) return found;
+    if (own.has(x.node) || isLeaf(x.node) || !needed.has(x.node) || x.dtype !== late.dtype) return x;
+    const waiting = atPlace(x.node, () => after(x, late));
+    copies.set(x, waiting);
+    return waiting;
+  };
+  for (const node of nodes) {
+    const outputs = copyNode(node, node.inputs.map(copyOf));
+    for (const [i, y] of node.outputs.entries()) copies.set(y, outputs[i]);
+  }
+  return copies;
+}
+
+function sweep(node: Node, needed: ReadonlySet<Node>, gradients: Map<Tensor, Tensor>, copies?: ReadonlyMap<Tensor, Tensor>): void {
   const grads = node.outputs.map((y) => gradients.get(y));
   const first = grads.find((g) => g !== undefined);
   if (!first || node.inputs.length === 0) return;
@@ -64,7 +103,9 @@ function sweep(node: Node, needed: ReadonlySet<Node>, gradients: Map<Tensor, Ten
       `${node.scope ? `at ${node.scope}: ` : ""}${node.op.name} can be differentiated once only: its gradient rule reuses values that carry no gradient`,
     );
   }
-  const results = node.op.vjp({ inputs, outputs, attributes, grads, g: grads[0] ?? zerosLike(outputs[0]) });
+  const kept = (x: Tensor) => copies?.get(x) ?? x;
+  const values = { inputs: inputs.map(kept), outputs: outputs.map(kept) };
+  const results = node.op.vjp({ ...values, attributes, grads, g: grads[0] ?? zerosLike(outputs[0]) });
   for (const [i, x] of inputs.entries()) {
     const g = results[i];
     if (!g || !wanted[i]) continue;

@@ -82,13 +82,15 @@ export function headSizes(
   return size === undefined || size * heads === width ? {} : { keySize: size, valueSize: size };
 }
 
+const olderRotary = ["rope_scaling", "rope_theta", "rotary_emb_base", "partial_rotary_factor", "rotary_pct"] as const;
+
 /** Rotary positions. transformers 5 writes `rope_parameters`; before it, `rope_theta` and `rope_scaling` stood beside each other. */
 export function rotaryOf(hf: ConfigReader, usual: { readonly base?: number; readonly share?: number } = {}): Record<string, unknown> {
   const parameters = hf.part("rope_parameters");
   const base = parameters?.numberOrNone("rope_theta") ?? hf.number(["rope_theta", "rotary_emb_base"], usual.base ?? 10_000);
   const share = parameters?.numberOrNone("partial_rotary_factor") ?? hf.number(["partial_rotary_factor", "rotary_pct"], usual.share ?? 1);
   const scaling = parameters ?? hf.part("rope_scaling");
-  if (parameters) hf.value("rope_scaling"); // the same again, where a file has both
+  if (parameters) for (const key of olderRotary) hf.value(key); // the same again, where a file has both
   return {
     positions: "rotary",
     ropeBase: base,

@@ -21,6 +21,8 @@ export const hubRecordSchema = z.strictObject({
   chatTemplate: z.string().optional(),
   /** What its numbers were kept as. */
   dtype: z.enum(checkpointTypes).optional(),
+  /** Settings whose whole numbers its files have with a point, as Python wants some of them. */
+  floats: z.array(z.string()).optional(),
 });
 
 export type HubRecord = z.output<typeof hubRecordSchema>;

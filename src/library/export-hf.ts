@@ -1,7 +1,8 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
-import { families, familyCalled } from "../hub/families.ts";
+import { families, familyCalled, recognised } from "../hub/families.ts";
 import type { Family, JsonObject } from "../hub/family.ts";
+import { pythonJson } from "../hub/python-json.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { type Theirs, theirsOf } from "../hub/tensors.ts";
 import { type Architecture, architectureOf, described } from "../models/any.ts";
@@ -22,7 +23,7 @@ export const hfExporter: Exporter = {
     const tensors = theirsOf(family.tensors(model), (name) => trained.weights.numbers(name));
     const dtype = weights === "f16" ? "F16" : keptAs(tensors, trained.hub);
     for (const [name, content] of Object.entries(filesOf(trained, model, { ...config, ...dtypeKeys(config, dtype) })))
-      write(name, typeof content === "string" ? content : `${JSON.stringify(content, null, 2)}\n`);
+      write(name, typeof content === "string" ? content : pythonJson(content, trained.hub?.floats));
     write(
       "model.safetensors",
       safetensorsStream(
@@ -47,6 +48,11 @@ export const hfExporter: Exporter = {
 function chosen({ name, hub, labels }: TrainedModel, model: Architecture): { readonly family: Family; readonly config: JsonObject } {
   const own = hub && familyCalled(hub.family);
   const reasons: string[] = [];
+  if (own && recognised(hub.config, name).model.model !== model.model)
+    throw new ConfigError(
+      sentence`${name} began as ${own.name} and has another head now, which is not written for Python. ${call("export", name, { to: "onnx" })} takes every model`,
+      { code: "config.conflict", path: "to" },
+    );
   for (const family of own ? [own] : families) {
     const written = family.write(model, { ...(hub && { original: hub.config }), ...(labels.length > 0 && { labels }) });
     if ("config" in written) return { family, config: written.config };
@@ -92,7 +98,7 @@ function filesOf({ tokenizer, hub, chat }: TrainedModel, model: Architecture, co
   const tokens = hub ? {} : tokenIds(tokenizer);
   const template = hub?.chatTemplate ?? (hub ? undefined : chat?.template);
   const told = hub?.tokenizerConfig ?? tokenizerConfig(tokenizer, model);
-  const generation = hub ? hub.generation : { ...tokens, max_length: model.context };
+  const generation = hub ? hub.generation : tokens;
   return {
     "config.json": { ...config, ...tokens },
     ...(generation && model.model !== "encoder" && { "generation_config.json": generation }),

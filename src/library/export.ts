@@ -150,8 +150,8 @@ class Growing {
 
 /** What is known of a model's training, where it is of a run. */
 function runOf(trained: TrainedModel): CardRun | undefined {
-  if (!(trained instanceof Trained) || !trained.run) return undefined;
-  const { folder, config, outside } = trained.run;
+  if (!(trained instanceof Trained) || trained.run.outside) return undefined;
+  const { folder, config } = trained.run;
   const log = paths(folder).log;
-  return { config, log: !outside && statSync(log, { throwIfNoEntry: false }) ? readLog(log) : [] };
+  return { config, log: statSync(log, { throwIfNoEntry: false }) ? readLog(log) : [] };
 }

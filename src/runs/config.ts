@@ -63,6 +63,8 @@ const trainingSchema = z.strictObject({
   reports: z.literal("plain").optional(),
   /** Scopes of parameters that are not trained. */
   freeze: z.array(z.string().min(1)).optional(),
+  /** Whether blocks are computed again for their gradients rather than kept. */
+  checkpointBlocks: z.boolean().optional(),
   /** LoRA: the weights stay those of the base, and an adapter beside them is trained; all is trained if left out. */
   lora: loraSchema.optional(),
 });

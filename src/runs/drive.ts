@@ -157,6 +157,7 @@ export async function* drive(
       steps,
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
+      checkpointBlocks: training.checkpointBlocks,
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,

@@ -3,13 +3,13 @@ import { RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { isParameter } from "../graph/leaves.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
+import { blockOf } from "../runtime/pipeline.ts";
 import type { TrainingConfig } from "./config.ts";
 
 const buffers = { adamw: 4, adam: 4, sgd: 3 } as const;
-/** A WebAssembly memory, in which weights and optimizer state live, ends here. */
-const mostState = 4 * 2 ** 30;
 
 /**
  * Refuses a model that cannot be trained on this machine, with the arithmetic, before anything is allocated. Activations are everything
@@ -18,7 +18,7 @@ const mostState = 4 * 2 ** 30;
 export function refuseTooBig(
   parameters: number,
   config: ModelConfig,
-  { batch, optimizer, accumulate }: TrainingConfig,
+  { batch, optimizer, accumulate, checkpointBlocks }: TrainingConfig,
   free: number,
   { trained = parameters, length = config.context }: { readonly trained?: number; readonly length?: number } = {},
 ): void {
@@ -30,11 +30,9 @@ export function refuseTooBig(
       : `${count(parameters)} parameters × 4 bytes and, for the ${count(trained)} that are trained, × ${copies - 1} more (gradients, optimizer state) = ${gigabytes(state)}`;
   const cure = sentence`choose fewer ${setting("layers")}, or a smaller ${setting("width")} or ${setting("vocab")}`;
   const code = "memory";
-  if (state > mostState)
-    throw new RunError(sentence`this model is too big to train here: ${sum}, and at most ${gigabytes(mostState)} are possible; ${cure}`, {
-      code,
-    });
-  const kept = activationBytes(config, batch, length);
+  if (state > free)
+    throw new RunError(sentence`this model is too big to train here: ${sum}, and ${gigabytes(free)} are free; ${cure}`, { code });
+  const kept = activationBytes(config, batch, length, checkpointBlocks);
   if (state + kept > free)
     throw new RunError(
       sentence`this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, ${setting("batch")} or ${setting("context")}`,
@@ -42,10 +40,20 @@ export function refuseTooBig(
     );
 }
 
-function activationBytes(config: ModelConfig, batch: number, length: number): number {
+/** All that is kept for the way back; or, where blocks are computed again, what goes into them and all of the largest one. */
+function activationBytes(config: ModelConfig, batch: number, length: number, again = false): number {
   const bind = { batch, time: length, ...("source" in modelLoss(config).inputs ? { sourceTime: length } : {}) };
   const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter((node) => !isParameter(node));
-  return nodes.flatMap(({ outputs }) => outputs).reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
+  const bytesOf = (tensors: Iterable<Tensor>) =>
+    [...tensors].reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
+  const kept = new Set(nodes.filter((node) => !again || blockOf(node) === undefined).flatMap(({ outputs }) => outputs));
+  const blocks = new Map<string, number>();
+  for (const node of again ? nodes : []) {
+    const block = blockOf(node);
+    if (block !== undefined) blocks.set(block, (blocks.get(block) ?? 0) + bytesOf(node.outputs));
+    for (const x of node.inputs) if (blockOf(x.node) !== block && !isParameter(x)) kept.add(x);
+  }
+  return bytesOf(kept) + Math.max(0, ...blocks.values());
 }
 
 const count = (value: number): string => value.toLocaleString("en");

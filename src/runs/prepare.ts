@@ -26,6 +26,7 @@ import {
   type NormalForm,
   parseTokenizer,
   saveTokenizer,
+  slowSentence,
   type Tokenizer,
   type TokenizerKind,
   tokenizerKinds,
@@ -150,6 +151,11 @@ export async function prepare(
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),
   });
+  if (training.checkpointBlocks && model.model === "rnn")
+    throw new ConfigError(sentence`${setting("checkpointBlocks")} is for models with blocks, and an RNN has none; leave it out`, {
+      code: "config.conflict",
+      path: "training.checkpointBlocks",
+    });
   const layout = parametersOf(modelLoss(model));
   refuseTooBig(layout.total, model, training, freeMemory(), {
     trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
@@ -176,7 +182,10 @@ export async function prepare(
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
-  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...(begun?.said ?? []), ...gone, ...none];
+  const warnings = [
+    ...[...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)],
+    ...[...(begun?.said ?? []), ...gone, ...none],
+  ];
   return { config, tokenizer, encoded, warnings, start: begun?.start };
 }
 

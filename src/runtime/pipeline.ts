@@ -5,7 +5,7 @@ import { grad } from "../gradients/grad.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "../graph/graph.ts";
 import { prefixes } from "../graph/names.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { flattenRows } from "../ops/flatten.ts";
 import { isView } from "../ops/movement.ts";
 import { foldConstants } from "./fold.ts";
@@ -18,6 +18,8 @@ export interface PipelineOptions extends GraphOptions {
   readonly gradientOf?: string;
   /** The parameters that get a gradient; all of them if left out. What only the others need is not computed. */
   readonly gradientsFor?: readonly string[];
+  /** What is kept of the forward pass for the gradients: everything, or only what goes into each block, which is then computed again. */
+  readonly keeps?: "everything" | "block inputs";
   /** A last change to the graph that runs, such as matrices with fewer bits. */
   readonly rewrite?: (graph: Graph) => Graph;
   /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
@@ -49,7 +51,7 @@ function chosen(graph: Graph, { outputs, taps = [] }: PipelineOptions): Graph {
   return { ...graph, outputs: new Map([...graph.outputs].filter(([name]) => outputs.includes(name) || taps.includes(name))) };
 }
 
-function withGradients(graph: Graph, { gradientOf, gradientsFor, unused }: PipelineOptions): Graph {
+function withGradients(graph: Graph, { gradientOf, gradientsFor, unused, keeps }: PipelineOptions): Graph {
   if (gradientOf === undefined) return graph;
   const loss = graph.outputs.get(gradientOf);
   if (!loss) throw new GraphError(`there is no output called "${gradientOf}" to differentiate${suggest(gradientOf, graph.outputs.keys())}`);
@@ -57,11 +59,14 @@ function withGradients(graph: Graph, { gradientOf, gradientsFor, unused }: Pipel
   const gradients = grad(
     loss,
     names.map((name) => parameterOf(graph, name)),
-    { unused },
+    { unused, ...(keeps === "block inputs" && { again: blockOf }) },
   );
   const named = names.map((name, i): [string, Tensor] => [gradientName(name), withoutViews(gradients[i])]);
   return { ...graph, outputs: new Map([[gradientOf, loss], ...graph.outputs, ...named]) }; // the loss first
 }
+
+/** The block of a stack that a node is of. */
+export const blockOf = ({ scope }: Node): string | undefined => /^(.*?\bblock\.\d+)(\/|$)/.exec(scope)?.[1];
 
 function parameterOf({ parameters }: Graph, name: string): Tensor {
   const found = parameters.get(name);

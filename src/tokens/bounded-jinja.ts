@@ -25,7 +25,8 @@ interface Value {
 }
 
 interface Scope {
-  set(name: string, value: unknown): unknown;
+  /** Gives back the value as the package keeps it. */
+  set(name: string, value: unknown): Value;
 }
 
 interface Evaluator {
@@ -83,9 +84,11 @@ class BoundedInterpreter extends Evaluating {
     this.#charge(1 + (this.#depth >> 5));
     if (++this.#depth > deepestCall) throw tooMuch(`calls itself more than ${deepestCall} levels deep`);
     try {
-      const value = super.evaluate(node && this.#checked(node, scope), scope);
+      const checked = node && this.#checked(node, scope);
+      const value = checked && isFound(checked) ? checked.found : super.evaluate(checked, scope);
       const { size } = this.#sizeOf(value);
-      this.#charge((size >> 8) + (value.type === "UndefinedValue" ? 16 : 0)); // the package looks for those by an exception
+      if (typeof value.value === "string") this.#charge(size >> 8);
+      if (value.type === "UndefinedValue") this.#charge(16); // the package looks for those by an exception
       return value;
     } finally {
       this.#depth--;
@@ -152,6 +155,8 @@ class BoundedInterpreter extends Evaluating {
     const object = this.#found(part(callee, "object"), scope);
     const args = this.#arguments(part(node, "args"), scope);
     this.#grow(object, args);
+    const stripped = strippedOf(object, part(callee, "property"), args);
+    if (stripped !== undefined) return stripped;
     return changed(node, { callee: changed(callee, { object }), args });
   }
 
@@ -173,6 +178,7 @@ class BoundedInterpreter extends Evaluating {
 
   /** What replaces, joins or indents makes at most the product of what it is given. */
   #grow({ found }: Found, args: readonly Node[]): void {
+    if (args.length === 0) return;
     const values = args.map((node) => (isFound(node) ? node : (part(node, "value") ?? part(node, "argument"))));
     const amounts = values.map((one) => (isNode(one) && isFound(one) ? this.#amountOf(one.found) : 1));
     const { size, depth } = this.#sizeOf(found);
@@ -206,6 +212,19 @@ class BoundedInterpreter extends Evaluating {
     if (value.type !== "NamespaceValue") this.#sizes.set(value, all);
     return all;
   }
+}
+
+/** Python's strip of given characters, which the package takes for white space. */
+function strippedOf({ found: { value } }: Found, property: unknown, [argument]: readonly Node[]): Found | undefined {
+  const name = isNode(property) ? part(property, "value") : undefined;
+  const given = argument && isFound(argument) ? argument.found.value : undefined;
+  if (typeof value !== "string" || typeof given !== "string" || !["strip", "lstrip", "rstrip"].includes(String(name))) return undefined;
+  const characters = new Set(given);
+  const all = [...value];
+  let [begin, end] = [0, all.length];
+  if (name !== "rstrip") while (begin < end && characters.has(all[begin])) begin++;
+  if (name !== "lstrip") while (end > begin && characters.has(all[end - 1])) end--;
+  return { type: "Found", found: newScope().set("text", all.slice(begin, end).join("")) };
 }
 
 const countOf = ({ value }: Value): number => (Array.isArray(value) ? value.length : value instanceof Map ? value.size : 0);

@@ -23,11 +23,11 @@ export interface TrainedParts {
   /** What a classifier's scores are divided by before they become probabilities; 1 if left out. */
   readonly temperature?: number;
   /** How it reads a conversation, where it was made for any. */
-  readonly chat?: ChatFormat;
+  readonly chat?: ChatFormat | undefined;
   /** What it is called in errors: its folder, or where else it came from. */
   readonly name?: string;
   /** What it came with, if it came from outside. */
-  readonly hub?: HubRecord;
+  readonly hub?: HubRecord | undefined;
   /** Called when the engine's memory is given back. */
   release?(): void;
   /** Told what is noteworthy about texts and rounding, by whatever uses the model and has no `warn` of its own; nobody if left out. */

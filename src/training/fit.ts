@@ -63,6 +63,8 @@ export interface FitOptions {
   readonly device: Device;
   /** Parameters that are not the optimizer's, as those of a frozen base are, and where the engine finds them. */
   readonly baked?: Pick<CompileOptions, "weights" | "folder">;
+  /** Whether what blocks compute is computed again for the gradients, rather than kept: less memory for more time. */
+  readonly checkpointBlocks?: boolean;
   /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
   readonly symbols?: "bound" | "open";
   /** The loss on other data, asked for after every so many steps and after the last. */
@@ -91,7 +93,8 @@ export async function* fit(
   let progress = options.progress ?? noProgress;
   const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
   const outputs = ["loss", report];
-  const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, outputs, device, symbols, sessions: 16 });
+  const keeps = options.checkpointBlocks ? "block inputs" : "everything";
+  const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 });
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       options.signal?.throwIfAborted();

@@ -13,6 +13,8 @@ export interface OptimizerOptions {
   readonly accumulates?: boolean;
   /** Scopes of parameters that stay as they are: they have no gradient and nothing is remembered of them. */
   readonly freeze?: readonly string[];
+  /** Bytes that one WebAssembly memory may take; 4 GiB, where it ends, unless less is given. */
+  readonly memory?: number;
 }
 
 export interface Kernels {
@@ -46,10 +48,36 @@ export interface Segment {
 }
 
 const pageBytes = 65_536;
+const memoryEnd = 4 * 2 ** 30 - pageBytes;
+
+/** A memory that never grows: growing would detach every view. */
+function memoryOf(bytes: number): WebAssembly.Memory {
+  const pages = Math.ceil(bytes / pageBytes) + 1;
+  return new WebAssembly.Memory({ initial: pages, maximum: pages });
+}
+
+/** What a piece of work reads and writes. */
+interface Touched {
+  readonly reads: readonly ParameterBuffer[];
+  readonly writes?: readonly ParameterBuffer[];
+}
+
+/** A small memory for buffers that lie elsewhere: how many numbers of each fit, and where. */
+interface Staging {
+  readonly memory: WebAssembly.Memory;
+  readonly count: number;
+  readonly slots: Map<ParameterBuffer, number>;
+}
+
+/** Weights, gradients and state beyond the end of a WebAssembly memory are brought into one in pieces of at most so many numbers. */
+const largestPiece = 2 ** 22;
+/** The sum of squares is taken in stretches of so many. */
+const stretch = 4096;
 
 /**
- * What every optimizer has: weights, gradients and its own state on flat buffers that live in one WebAssembly memory, where ONNX Runtime
- * reads and writes too; clipping; accumulation. A kind of optimizer says what it remembers and how a stretch of weights moves.
+ * What every optimizer has: weights, gradients and its own state on flat buffers; clipping; accumulation. A kind of optimizer says what it
+ * remembers and how a stretch of weights moves. The buffers live in one WebAssembly memory, where ONNX Runtime reads and writes too. Where that
+ * ends, at 4 GiB, they are ordinary ones, and pass through a small memory piece by piece.
  */
 export abstract class Optimizer {
   readonly weights: ParameterBuffer;
@@ -63,6 +91,7 @@ export abstract class Optimizer {
   readonly #sums: ParameterBuffer | undefined;
   readonly #clip: number;
   readonly #segments: readonly Segment[];
+  readonly #staging: Staging | undefined;
 
   protected constructor(layout: ParameterLayout, remembers: readonly string[], options: OptimizerOptions) {
     const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false, freeze } = options;
@@ -70,18 +99,18 @@ export abstract class Optimizer {
     const trained = trainedLayout(layout, freeze);
     const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient
     const bytes = 4 * (layout.total + parts * trained.total);
-    const pages = Math.ceil(bytes / pageBytes) + 1;
-    if (pages > pageBytes)
-      throw new GraphError(
-        `${layout.total} parameters with gradients and optimizer state take ${(bytes / 2 ** 30).toFixed(1)} GiB, and WebAssembly memory ends at 4 GiB`,
-      );
-    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages }); // never grows: growing would detach every view
-    const part = (i: number) =>
-      new ParameterBuffer(trained, new Float32Array(memory.buffer, 4 * (layout.total + i * trained.total), trained.total));
-    this.weights = new ParameterBuffer(layout, new Float32Array(memory.buffer, 0, layout.total));
+    const together = bytes <= (options.memory ?? memoryEnd);
+    const staged = Math.min(largestPiece, stretch * Math.max(1, Math.floor((options.memory ?? memoryEnd) / (4 * stretch * (1 + parts)))));
+    const memory = memoryOf(together ? bytes : 4 * staged * (1 + parts));
+    const numbers = (at: number, count: number) => (together ? new Float32Array(memory.buffer, 4 * at, count) : new Float32Array(count));
+    const part = (i: number) => new ParameterBuffer(trained, numbers(layout.total + i * trained.total, trained.total));
+    this.weights = new ParameterBuffer(layout, numbers(0, layout.total));
     this.gradients = part(0);
     this.state = new Map(remembers.map((name, i) => [name, part(1 + i)]));
     this.#sums = accumulates ? part(parts - 1) : undefined;
+    this.#staging = together ? undefined : { memory, count: staged, slots: new Map() };
+    for (const buffer of [this.weights, this.gradients, ...this.state.values(), ...(this.#sums ? [this.#sums] : [])])
+      this.#staging?.slots.set(buffer, 4 * staged * this.#staging.slots.size);
     const code = Uint8Array.from(atob(kernelBytes), (c) => c.charCodeAt(0));
     this.kernels = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as unknown as Kernels;
     this.weightDecay = weightDecay;
@@ -94,17 +123,25 @@ export abstract class Optimizer {
 
   /** The length of the whole gradient. */
   gradientNorm(): number {
-    const { data } = this.gradients;
-    return Math.sqrt(this.kernels.sumSquares(data.byteOffset, data.length));
+    let squares = 0;
+    this.#each(this.#whole, { reads: [this.gradients] }, (piece) => {
+      squares += this.kernels.sumSquares(this.address(this.gradients, piece), piece.count);
+    });
+    return Math.sqrt(squares);
   }
 
   /** Adds the gradients of a run to those of the runs before it, `share` times. After the last one, the sum takes their place. */
   accumulate(share: number, place: "first" | "middle" | "last"): void {
-    if (!this.#sums) throw new GraphError("this optimizer was not made to accumulate; make it with { accumulates: true }");
-    const [sums, gradients, count] = [this.#sums.data.byteOffset, this.gradients.data.byteOffset, this.gradients.data.length];
-    if (place === "first") this.#sums.data.fill(0);
-    if (place === "last") this.kernels.blend(gradients, sums, count, share, 1);
-    else this.kernels.blend(sums, gradients, count, 1, share);
+    const { gradients } = this;
+    const sums = this.#sums;
+    if (!sums) throw new GraphError("this optimizer was not made to accumulate; make it with { accumulates: true }");
+    if (place === "first") sums.data.fill(0);
+    const reads = [sums, gradients];
+    this.#each(this.#whole, { reads, writes: [place === "last" ? gradients : sums] }, (piece) => {
+      const [sum, gradient] = reads.map((buffer) => this.address(buffer, piece));
+      if (place === "last") this.kernels.blend(gradient, sum, piece.count, share, 1);
+      else this.kernels.blend(sum, gradient, piece.count, 1, share);
+    });
   }
 
   /** One update of the weights from the gradients. Gives back the gradient's norm before clipping; if that is not finite, nothing is touched. */
@@ -113,13 +150,45 @@ export abstract class Optimizer {
     if (!Number.isFinite(norm)) return norm;
     this.steps++;
     const scale = norm > this.#clip ? this.#clip / norm : 1;
-    for (const segment of this.#segments) this.move(segment, learningRate, scale);
+    const writes = [this.weights, ...this.state.values()];
+    for (const segment of this.#segments)
+      this.#each(segment, { reads: [...writes, this.gradients], writes }, (piece) => this.move(piece, learningRate, scale));
     return norm;
   }
 
-  /** Where a segment begins in a buffer's memory. */
-  protected address(buffer: ParameterBuffer, { at, gradientAt }: Segment): number {
-    return buffer.data.byteOffset + (buffer === this.weights ? at : gradientAt);
+  /** Where a segment begins in the memory of the kernels. */
+  protected address(buffer: ParameterBuffer, segment: Segment): number {
+    return this.#staging?.slots.get(buffer) ?? buffer.data.byteOffset + this.#offset(buffer, segment);
+  }
+
+  #offset(buffer: ParameterBuffer, { at, gradientAt }: Segment): number {
+    return buffer === this.weights ? at : gradientAt;
+  }
+
+  /** All that is trained, as one segment of buffers that are like the gradients. */
+  get #whole(): Segment {
+    return { at: 0, gradientAt: 0, count: this.gradients.data.length, decays: false };
+  }
+
+  /** Works on a segment: all at once where it lies in the memory of the kernels, else piece by piece, brought there and back. */
+  #each(segment: Segment, { reads, writes = [] }: Touched, work: (piece: Segment) => void): void {
+    const staging = this.#staging;
+    if (!staging) {
+      work(segment);
+      return;
+    }
+    for (let done = 0; done < segment.count; done += staging.count) {
+      const { at, gradientAt, decays } = segment;
+      const piece = { at: at + 4 * done, gradientAt: gradientAt + 4 * done, count: Math.min(staging.count, segment.count - done), decays };
+      const here = (buffer: ParameterBuffer) => {
+        const begin = this.#offset(buffer, piece) / 4;
+        return buffer.data.subarray(begin, begin + piece.count);
+      };
+      const there = (buffer: ParameterBuffer) => new Float32Array(staging.memory.buffer, staging.slots.get(buffer), piece.count);
+      for (const buffer of reads) there(buffer).set(here(buffer));
+      work(piece);
+      for (const buffer of writes) here(buffer).set(there(buffer));
+    }
   }
 
   protected remembered(name: string): ParameterBuffer {

@@ -12,7 +12,7 @@ import { modelLoss } from "../../src/models/any.ts";
 import { adapted, adaptedMatrices, adapterLayout } from "../../src/models/lora.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
-import { fit } from "../../src/training/fit.ts";
+import { fit as trainSteps } from "../../src/training/fit.ts";
 import { AdamW } from "../../src/training/optimizers.ts";
 import { changedWeights } from "../../src/weights/adapted.ts";
 import { loadParameters } from "../../src/weights/load.ts";
@@ -57,7 +57,7 @@ const batches: Batches = {
 async function lossesOf(optimizer: AdamW, options: { loss: ReturnType<typeof modelLoss>; baked?: object }): Promise<number[]> {
   const losses: number[] = [];
   const { rate } = reference;
-  const steps = fit(options.loss, optimizer, batches, {
+  const steps = trainSteps(options.loss, optimizer, batches, {
     steps: reference.ids.length,
     learningRate: () => rate,
     chance: chance(1),

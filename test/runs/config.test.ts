@@ -60,7 +60,7 @@ describe("a model that is too big", () => {
   it("is refused with the arithmetic", () => {
     const wide = modelConfig({ model: "decoder", layers: 48, width: 1600, heads: 25, context: 1024, vocab: 50257 });
     expect(() => refused(wide)).toThrow(
-      "this model is too big to train here: 1,557,611,200 parameters × 4 bytes × 4 (weights, gradients, optimizer state) = 23.21 GiB, and at most 4 GiB are possible; choose fewer layers, or a smaller width or vocab",
+      "this model is too big to train here: 1,557,611,200 parameters × 4 bytes × 4 (weights, gradients, optimizer state) = 23.21 GiB, and 8 GiB are free; choose fewer layers, or a smaller width or vocab",
     );
     expect(() => refused(decoderConfig({ vocab: 65 }), { batch: 100_000 })).toThrow(
       /about [\d.]+ GiB for the activations of a batch of 100000, but 8 GiB are free/,
