@@ -47,6 +47,7 @@ export function foreignWeights(source: TensorSource, matched: Matched, layout: P
     folder,
     numbers,
     source: placed,
+    unread: new Map(matched.unread.map((name) => [name, { shape: source.shapes.get(name) ?? [], numbers: () => source.read(name) }])),
     get buffer() {
       buffer ??= filled(new Buffer(layout), numbers);
       return buffer;

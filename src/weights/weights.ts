@@ -11,8 +11,15 @@ export interface Weights {
   readonly folder?: string;
   /** All of them in one flat buffer, made when it is first asked for: what feeds weights, feeds this. */
   readonly buffer: ParameterBuffer;
+  /** Of a model from outside: tensors of its files that it does not read, by their names there. */
+  readonly unread?: ReadonlyMap<string, Unread>;
   /** Removes what was put on the disk for an engine; it is made again when it is asked for. */
   release?(): void;
+}
+
+export interface Unread {
+  readonly shape: readonly number[];
+  numbers(): Float32Array;
 }
 
 /** Weights in memory. */
