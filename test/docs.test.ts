@@ -25,8 +25,9 @@ const journeys = [
   ownPages,
   ["docs/data.md"],
   ["docs/training.md"],
-  ["docs/using.md"],
+  ["docs/fine-tuning.md"],
   ["docs/encoders.md"],
+  ["docs/using.md"],
   ["docs/recipes.md"],
   tourPages,
 ];
