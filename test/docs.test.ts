@@ -6,6 +6,7 @@ import { format } from "node:util";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { study } from "../src/studies/index.ts";
 import { installPackages } from "./studies/packages.ts";
+import { openModels } from "./support/open-models.ts";
 
 // Every program of the README and the docs runs, and every command of the docs, in the order of the page and in a folder of its own, on
 // the files that the page shows. The tour is one folder, since later pages use the models of earlier ones. What takes a person minutes
@@ -25,6 +26,7 @@ const journeys = [
   ["docs/data.md"],
   ["docs/training.md"],
   ["docs/fine-tuning.md"],
+  ["docs/encoders.md"],
   ["docs/using.md"],
   ["docs/recipes.md"],
   tourPages,
@@ -113,6 +115,7 @@ function write(file: string, text: string): void {
 describe.each(journeys)("%s", (...pages) => {
   const folder = mkdtempSync(join(workplaces, "page-"));
   installPackages(folder);
+  if (pages.includes("docs/encoders.md")) openModels(folder);
 
   describe.each(pages)("%s", (page) => {
     const blocks = blocksOf(page);

@@ -48,7 +48,7 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
     table(modelRows(trained, weights)),
     ...(run ? ["## Training", table(trainingRows(run))] : []),
     "## Use",
-    ...usage.map((one) => shown(one, name)),
+    ...usage.map((one) => shown(one).replaceAll("{{name}}", name)),
     ...(notes.length > 0 ? ["## What to know", notes.map((note) => `- ${note}`).join("\n")] : []),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -57,8 +57,7 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
 const frontMatter = (fields: Readonly<Record<string, string>>): string =>
   ["---", ...Object.entries(fields).map(([key, value]) => (key === "tags" ? `tags:\n- ${value}` : `${key}: ${value}`)), "---"].join("\n");
 
-const shown = ({ title, language, code }: Usage, name: string): string =>
-  `### ${title}\n\n\`\`\`${language}\n${code.trim().replaceAll("FOLDER", name)}\n\`\`\``;
+const shown = ({ title, language, code }: Usage): string => `### ${title}\n\n\`\`\`${language}\n${code.trim()}\n\`\`\``;
 
 type Row = readonly [name: string, value: string];
 
