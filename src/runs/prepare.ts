@@ -143,8 +143,8 @@ export async function prepare(
     ? continuedModel(from, given, labels?.length, labelling)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
+  if (from && settings.lora && labels) refuseNewLabels(from, labels);
   const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
-  if (from && lora && labels) refuseNewLabels(from, labels);
   const asked = from ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora)) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
