@@ -27,6 +27,7 @@ const journeys = [
   ["docs/training.md"],
   ["docs/fine-tuning.md"],
   ["docs/encoders.md"],
+  ["docs/gguf.md"],
   ["docs/using.md"],
   ["docs/recipes.md"],
   tourPages,
