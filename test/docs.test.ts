@@ -28,6 +28,7 @@ const journeys = [
   ["docs/fine-tuning.md"],
   ["docs/open-models.md"],
   ["docs/encoders.md"],
+  ["docs/gguf.md"],
   ["docs/using.md"],
   ["docs/recipes.md"],
   tourPages,
