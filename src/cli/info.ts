@@ -43,7 +43,7 @@ function describe(folder: string) {
     parameters: count.count + adapter,
     ...(trained < count.count && { trained, frozen: count.count + adapter - trained }),
     parts: parts(count),
-    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer) },
+    tokenizer: { kind: tokenizer.kind, vocab: tokenizer.size, ...readsAs(tokenizer), ...(tokenizer.slow && { slow: tokenizer.slow }) },
     data: config.data,
     ...(hub && {
       hub: { family: hub.family, architectures: hub.config.architectures, dtype: hub.dtype, chat: hub.chatTemplate !== undefined },
@@ -130,7 +130,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
     ...Object.entries(places).map(([name, count]): [string, string] => ["", `${count.toLocaleString("en").padStart(14)}  ${name}`]),
     [
       "tokenizer",
-      `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}`,
+      `${tokenizer.kind}, ${tokenizer.vocab.toLocaleString("en")} entries${reads.length > 0 ? `; reads ${reads.join(", ")}` : ""}${tokenizer.slow ? `; slow, because ${tokenizer.slow}` : ""}`,
     ],
     ...(hub
       ? [

@@ -26,6 +26,7 @@ import {
   type NormalForm,
   parseTokenizer,
   saveTokenizer,
+  slowSentence,
   type Tokenizer,
   type TokenizerKind,
   tokenizerKinds,
@@ -181,7 +182,10 @@ export async function prepare(
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, found);
-  const warnings = [...raw.warnings, ...unknownWarnings(encoded, tokenizer), ...(begun?.said ?? []), ...gone, ...none];
+  const warnings = [
+    ...[...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)],
+    ...[...(begun?.said ?? []), ...gone, ...none],
+  ];
   return { config, tokenizer, encoded, warnings, start: begun?.start };
 }
 

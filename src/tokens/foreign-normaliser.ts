@@ -45,7 +45,7 @@ export function replacement(part: Part): Normaliser {
     const wanted = pattern.String;
     return (text) => (text.includes(wanted) ? text.replaceAll(wanted, () => content) : text);
   }
-  const regex = new RegExp(translated(stringOf(pattern, "Regex")), "gu");
+  const regex = translated(stringOf(pattern, "Regex"));
   return (text) => text.replace(regex, () => content);
 }
 

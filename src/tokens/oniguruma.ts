@@ -4,7 +4,7 @@ import { NotUnderstood } from "./not-understood.ts";
 // tokenizers use; what lies outside of it (anchors, back references, POSIX brackets) is not understood rather than guessed.
 
 const whitespace = "\\p{White_Space}";
-const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\u200c\\u200d";
+const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
 
 /** Escapes that stand for a class: what stands inside brackets, outside, and whether it is the complement. */
 const classes: Readonly<Record<string, readonly [inside: string, outside: string]>> = {
@@ -24,12 +24,16 @@ const scripts = new Set(
 /** Letters that are the same without regard to case, beyond the two of the alphabet. */
 const alike: Readonly<Record<string, string>> = { s: "\\u017f", k: "\\u212a" };
 
-/** The pattern for JavaScript, with the flags `gu` to be given. */
-export function translated(pattern: string): string {
+/** The pattern for JavaScript. */
+export function translated(pattern: string): RegExp {
   const reader = new PatternReader(pattern);
   const found = reader.alternatives(false);
   if (!reader.atEnd) throw reader.strange();
-  return found;
+  try {
+    return new RegExp(found, "gu");
+  } catch {
+    throw reader.strange(); // such as {3,1}
+  }
 }
 
 class PatternReader {

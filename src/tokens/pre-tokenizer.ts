@@ -138,7 +138,7 @@ function atMarks(text: string, mark: string): string[] {
 function patternOf(part: Part): RegExp {
   const pattern = partOf(part.pattern, "pattern");
   if (typeof pattern.String === "string") return new RegExp(pattern.String.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "gu");
-  return new RegExp(translated(stringOf(pattern, "Regex")), "gu");
+  return translated(stringOf(pattern, "Regex"));
 }
 
 const matches =

@@ -37,3 +37,7 @@ export interface Tokenizer {
   /** A readable name of one token. Bytes that are not whole characters read like `\xE4`. */
   piece(id: number): string;
 }
+
+/** A sentence about a tokenizer that is read slowly; none about any other. */
+export const slowSentence = ({ slow }: Pick<Tokenizer, "slow">): string[] =>
+  slow === undefined ? [] : [`this tokenizer is read by @huggingface/tokenizers, which is slow, and not by our own encoder: ${slow}`];

@@ -37,7 +37,7 @@ function unknownOf({ unk_token }: Part, ids: ReadonlyMap<string, number>): numbe
 
 const mark = "▁";
 
-function bpeModel({ json: { model }, ids, merges }: CheckedFile, where: string): WordModel {
+function bpeModel({ json: { model }, ids, merges }: CheckedFile): WordModel {
   const { dropout, continuing_subword_prefix: prefix, end_of_word_suffix: suffix } = model;
   if (dropout) throw new NotUnderstood("its BPE drops merges at random");
   if (prefix || suffix) throw new NotUnderstood("its BPE marks the beginnings or ends of words");
@@ -79,7 +79,7 @@ function bpeModel({ json: { model }, ids, merges }: CheckedFile, where: string):
         for (const byte of parts) symbols[length++] = (bytes as Int32Array)[byte];
         continue;
       }
-      if (unknown < 0) throw missing(where, character);
+      if (unknown < 0) continue; // as the package does it: files of byte-level BPE may lack bytes that no text has
       if (pending && !fuses) symbols[length++] = unknown;
       pending = true;
     }

@@ -4,6 +4,7 @@ import { FormatError, QkvError } from "../../src/base/errors.ts";
 import { loadTokenizer, parseTokenizer, saveTokenizer, tokenizerKinds, trainTokenizer } from "../../src/tokens/index.ts";
 import { mutate } from "../support/mutate.ts";
 import { foreignFiles } from "./foreign-files.ts";
+import { kinds } from "./foreign-kinds.ts";
 
 const rounds = Number(process.env.QKV_FUZZ ?? 300);
 const sample = "The cat <s> café 猫 __proto__ 12,\n\n x";
@@ -26,7 +27,7 @@ function survives(text: string): "loaded" | "refused" {
 describe("mutants", async () => {
   const texts = ["the cat, the hat.", "a café"];
   const own = await Promise.all(tokenizerKinds.map(async (kind) => saveTokenizer(await trainTokenizer(kind, texts))));
-  const files = [...own, ...Object.values(foreignFiles).map((file) => JSON.stringify(file))];
+  const files = [...own, ...[...Object.values(foreignFiles), ...Object.values(kinds)].map((file) => JSON.stringify(file))];
 
   it("of any tokenizer.json load and work, or are refused with a typed error", () => {
     const outcomes = { loaded: 0, refused: 0 };

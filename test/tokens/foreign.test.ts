@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Tokenizer } from "tokenizers";
 import { describe, expect, it } from "vitest";
-import { loadTokenizer, parseTokenizer, saveTokenizer, tokenizerKinds, trainTokenizer } from "../../src/tokens/index.ts";
+import { loadTokenizer, parseTokenizer, saveTokenizer, slowSentence, tokenizerKinds, trainTokenizer } from "../../src/tokens/index.ts";
 import { foreignFiles } from "./foreign-files.ts";
 import { oracles, prose } from "./oracles.ts";
 
@@ -53,6 +53,33 @@ it("without an unknown token says which word it lacks", () => {
   const tokenizer = loadTokenizer({ ...foreignFiles.words, added_tokens: [], model }, "closed.json");
   expect([...tokenizer.encode("the cat")]).toEqual([1, 3]);
   expect(() => tokenizer.encode("the dog")).toThrow('closed.json has no token for "dog", and no unknown token');
+});
+
+describe("a file with a part of no known sort", () => {
+  const odd = (part: object) => ({ ...foreignFiles.gpt2, ...part });
+  const preceded = (part: object) => ({ type: "Sequence", pretokenizers: [part, foreignFiles.gpt2.pre_tokenizer] });
+  const parts: Record<string, readonly [part: object, reason: string]> = {
+    "a pre-tokenizer": [
+      { pre_tokenizer: preceded({ type: "FixedLength", length: 5 }) },
+      "its pre_tokenizer FixedLength is of no known sort",
+    ],
+    "a decoder": [{ decoder: { type: "BPEDecoder", suffix: "</w>" } }, "its decoder BPEDecoder is of no known sort"],
+    "a pattern with a look behind": [
+      { pre_tokenizer: preceded({ type: "Split", pattern: { Regex: "(?<=a)b" }, behavior: "Isolated", invert: false }) },
+      'its regular expression "(?<=a)b" is of no known sort',
+    ],
+  };
+
+  it.each(Object.entries(parts))("is read by the package, and says so: %s", (_, [part, reason]) => {
+    const tokenizer = loadTokenizer(odd(part), "odd.json");
+    expect(tokenizer.slow).toBe(reason);
+    expect(slowSentence(tokenizer)).toEqual([expect.stringContaining(`, and not by our own encoder: ${reason}`)]);
+    expect(tokenizer.encode("the cat").length).toBeGreaterThan(2);
+  });
+
+  it("and no other file does", () => {
+    for (const [name, file] of Object.entries(foreignFiles)) expect(slowSentence(loadTokenizer(file, name))).toEqual([]);
+  });
 });
 
 it("of our own is recognised after the tokenizers package has saved it again", async () => {
