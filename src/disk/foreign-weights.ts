@@ -49,6 +49,7 @@ export function foreignWeights(source: TensorSource, matched: Matched, layout: P
     numbers,
     source: (name) => keep(name, () => numbers(name)),
     keep,
+    unread: new Map(matched.unread.map((name) => [name, { shape: source.shapes.get(name) ?? [], numbers: () => source.read(name) }])),
     get buffer() {
       buffer ??= filled(new Buffer(layout), numbers);
       return buffer;

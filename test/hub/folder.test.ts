@@ -122,7 +122,7 @@ describe("a folder that does not fit", () => {
 
   it("is refused with the cure where its weights are a pickle, and never looked into", () => {
     const folder = copyOf("llama");
-    rmSync(join(folder, "model.safetensors"));
+    for (const file of ["model", "gradients"]) rmSync(join(folder, `${file}.safetensors`));
     writeFileSync(join(folder, "pytorch_model.bin"), "not looked into");
     expect(opened(folder)).toThrow(
       /weights in "pytorch_model\.bin": a pickle is a program, and is not run here; .*safe_serialization=True/,

@@ -22,7 +22,7 @@ function linked(file: string, name: string): void {
   }
 }
 
-/** The model of docs/open-models.md, a tiny one. */
+/** The model of docs/hugging-face.md, a tiny one. */
 export const openLlama = (folder: string): void =>
   cpSync(join(root, "test/hub/models/llama"), join(folder, "models/llama"), { recursive: true });
 
