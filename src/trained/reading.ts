@@ -34,7 +34,11 @@ export function beginning(tokenizer: Tokenizer): number {
  */
 export function unwritten({ tokenizer, model, hub }: Writer): ReadonlySet<number> {
   const { unknown, start, end, size } = tokenizer;
-  if (hub) return new Set([...Array.from({ length: Math.max(0, model.vocab - size) }, (_, i) => size + i), ...neverWritten(hub)]);
+  if (hub)
+    return new Set([
+      ...Array.from({ length: Math.max(0, model.vocab - size) }, (_, i) => size + i),
+      ...neverWritten(hub).filter((id) => id < model.vocab),
+    ]);
   return new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
 }
 
