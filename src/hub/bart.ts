@@ -13,12 +13,12 @@ const offset = 2;
 export const bart: Family = {
   name: "BART",
   modelTypes: ["bart"],
-  architectures: ["BartForConditionalGeneration"],
-  prefix: "",
-  read(hf) {
+  architectures: ["BartForConditionalGeneration", "BartModel"],
+  prefix: "model.",
+  read(hf, architecture) {
     hf.must("normalize_embedding", true);
     hf.must("static_position_embeddings", false);
-    return { model: { ...bartLike(hf), embeddingNorm: true } };
+    return { model: { ...bartLike(hf), embeddingNorm: true, scoresBias: architecture !== "BartModel" } };
   },
   write: (_, { original }) => (original ? { config: original } : { reasons: ["only a model that began as a BART is written as one"] }),
   tensors(given) {
@@ -33,7 +33,7 @@ export const bart: Family = {
       ]),
     ];
   },
-  ignores: (name) => isCopy(name) || /^model\.(encoder|decoder)\.version$/.test(name),
+  ignores: (name) => isCopy(name) || /^(model\.)?(encoder|decoder)\.version$/.test(name),
 };
 
 export const marian: Family = {
@@ -46,7 +46,7 @@ export const marian: Family = {
     hf.must("share_encoder_decoder_embeddings", true);
     hf.must("normalize_embedding", false);
     hf.must("static_position_embeddings", true);
-    hf.value("decoder_vocab_size", "extra_pos_embeddings"); // the first is that of the shared table
+    hf.value("decoder_vocab_size"); // the first is that of the shared table
     return { model: bartLike(hf) };
   },
   write: (_, { original }) => (original ? { config: original } : { reasons: ["only a model that began as a Marian is written as one"] }),
@@ -67,6 +67,7 @@ function bartLike(hf: ConfigReader) {
   hf.must("add_final_layer_norm", false);
   hf.must("add_bias_logits", false);
   hf.must("tie_word_embeddings", true);
+  hf.value("extra_pos_embeddings", "save_step"); // written by the first releases, and not used
   hf.value("encoder_layerdrop", "decoder_layerdrop", "classif_dropout", "num_hidden_layers", "force_bos_token_to_be_generated");
   return {
     model: "encoder-decoder",
@@ -121,7 +122,7 @@ function bartTensors(given: Architecture): TensorRule[] {
     same("model/tokens", "model.shared.weight", [vocab, width]),
     ...stack("encoder", sizesOf(model)),
     ...stack("decoder", sizesOf({ ...model, layers: decoderLayers, heads: decoderHeads, hidden: decoderHidden })),
-    same("model/scores/bias", "final_logits_bias", [1, vocab]),
+    ...(model.scoresBias ? [same("model/scores/bias", "final_logits_bias", [1, vocab])] : []),
   ];
 }
 

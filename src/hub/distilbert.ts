@@ -20,7 +20,7 @@ export const distilbert: Family = {
   read(hf, architecture) {
     const { model, labels } = headOf(hf, kindOf(classes, architecture), { pool: "first", pooler: "relu" });
     const width = hf.whole(["dim", "hidden_size"], 768);
-    hf.value("qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds"); // sinusoids are only how the table began
+    hf.value("qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds", "tie_weights_"); // sinusoids are only how the table began
     const settings = {
       model: "encoder",
       layers: hf.whole(["n_layers", "num_hidden_layers"], 6),

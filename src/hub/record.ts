@@ -61,6 +61,15 @@ export function rolesOf(record: Omit<HubRecord, "family">, idOf: (token: string)
   };
 }
 
+/** Tokens that the files forbid to write, one by one: Marian's padding, which its decoder begins with. */
+export function neverWritten({ generation = {}, config }: HubRecord): number[] {
+  const isId = (id: unknown): id is number => typeof id === "number" && Number.isSafeInteger(id) && id >= 0;
+  const words = [generation, config].map(({ bad_words_ids: found }) => found).find(Array.isArray) ?? [];
+  const alone = words.flatMap((word: unknown) => (Array.isArray(word) && word.length === 1 ? word : []));
+  const tokens = [generation, config].map(({ suppress_tokens: found }) => found).find(Array.isArray) ?? [];
+  return [...new Set([...alone, ...tokens].filter(isId))];
+}
+
 /** A token is a string, or an object that has one. */
 export function tokenText(value: unknown): string | undefined {
   if (typeof value === "string") return value;

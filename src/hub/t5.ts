@@ -12,7 +12,7 @@ const gates = { relu: "relu", gelu: "gelu", "gated-gelu": "geglu-tanh", "gated-s
 export const t5: Family = {
   name: "T5",
   modelTypes: ["t5"],
-  architectures: ["T5ForConditionalGeneration"],
+  architectures: ["T5ForConditionalGeneration", "T5WithLMHeadModel"],
   prefix: "",
   read(hf) {
     const [width, heads, size] = [hf.whole("d_model", 512), hf.whole("num_heads", 8), hf.whole("d_kv", 64)];

@@ -1,6 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { countUnknown } from "../batches/encode.ts";
+import { type HubRecord, neverWritten } from "../hub/record.ts";
 import { cutAround } from "../tokens/around.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 
@@ -29,15 +30,19 @@ export function beginning(tokenizer: Tokenizer): number {
 
 /**
  * Tokens that stand for nothing that could be written: what the vocabulary lacks, and the beginning of a text. A model from outside may
- * write whatever its tokenizer has; rows of its table beyond that are nobody's.
+ * write whatever its tokenizer has and its files do not forbid; rows of its table beyond that are nobody's.
  */
 export function unwritten({ tokenizer, model, hub }: Writer): ReadonlySet<number> {
   const { unknown, start, end, size } = tokenizer;
-  if (hub) return new Set(Array.from({ length: Math.max(0, model.vocab - size) }, (_, i) => size + i));
+  if (hub)
+    return new Set([
+      ...Array.from({ length: Math.max(0, model.vocab - size) }, (_, i) => size + i),
+      ...neverWritten(hub).filter((id) => id < model.vocab),
+    ]);
   return new Set([unknown, start].filter((id) => id !== undefined && id !== end) as number[]);
 }
 
-type Writer = { readonly tokenizer: Tokenizer; readonly model: { readonly vocab: number }; readonly hub?: unknown };
+type Writer = { readonly tokenizer: Tokenizer; readonly model: { readonly vocab: number }; readonly hub?: HubRecord };
 
 export type Warn = (sentence: string) => void;
 

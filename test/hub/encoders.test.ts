@@ -14,6 +14,7 @@ import { type Architecture, modelLoss } from "../../src/models/any.ts";
 import { encoderDecoderWhole } from "../../src/models/encoder-decoder.ts";
 import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
+import { unwritten } from "../../src/trained/reading.ts";
 import { readSafetensors } from "../../src/weights/safetensors.ts";
 
 // Encoders and translators of Hugging Face: what Python computes with the same tiny models. reference-encoders.py made them.
@@ -151,6 +152,14 @@ async function comparePatterns(run: Trained, texts: readonly string[], wanted: r
       ).toBeLessThan(near);
   }
 }
+
+it("tokens that the files forbid are not written", () => {
+  const { hub, tokenizer, model } = open(folderOf("marian"), { threads: 1 });
+  if (!hub) throw new Error("there is no record");
+  const generation = { ...hub.generation, bad_words_ids: [[2], [3, 4]], suppress_tokens: [5] };
+  expect([...unwritten({ tokenizer, model, hub })]).toEqual([58, 59, 60]);
+  expect([...unwritten({ tokenizer, model, hub: { ...hub, generation } })]).toEqual([58, 59, 60, 2, 5]);
+});
 
 describe("heads by name", () => {
   it("have the labels of the config", async () => {
