@@ -6,6 +6,7 @@ import { format } from "node:util";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { study } from "../src/studies/index.ts";
 import { installPackages } from "./studies/packages.ts";
+import { openLlama, openModels } from "./support/open-models.ts";
 
 // Every program of the README and the docs runs, and every command of the docs, in the order of the page and in a folder of its own, on
 // the files that the page shows. The tour is one folder, since later pages use the models of earlier ones. What takes a person minutes
@@ -19,7 +20,18 @@ const tourPages = readdirSync(join(root, "docs/tour"))
   .sort()
   .map((name) => `docs/tour/${name}`);
 const ownPages = ["docs/own/model.md", "docs/own/attention.md", "docs/own/op.md"];
-const journeys = [["docs/models.md"], ownPages, ["docs/data.md"], ["docs/training.md"], ["docs/using.md"], ["docs/recipes.md"], tourPages];
+const journeys = [
+  ["docs/models.md"],
+  ownPages,
+  ["docs/data.md"],
+  ["docs/training.md"],
+  ["docs/fine-tuning.md"],
+  ["docs/open-models.md"],
+  ["docs/encoders.md"],
+  ["docs/using.md"],
+  ["docs/recipes.md"],
+  tourPages,
+];
 const allPages = ["README.md", "docs/tour/README.md", "docs/api/README.md", ...journeys.flat()];
 
 const read = (page: string): string => readFileSync(join(root, page), "utf8");
@@ -104,6 +116,8 @@ function write(file: string, text: string): void {
 describe.each(journeys)("%s", (...pages) => {
   const folder = mkdtempSync(join(workplaces, "page-"));
   installPackages(folder);
+  if (pages.includes("docs/encoders.md")) openModels(folder);
+  if (pages.includes("docs/open-models.md")) openLlama(folder);
 
   describe.each(pages)("%s", (page) => {
     const blocks = blocksOf(page);

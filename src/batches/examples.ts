@@ -133,7 +133,7 @@ export const answeredLayout: Layout<AnsweredIds> = {
  */
 function answeredBegin({ ids, targets }: AnsweredIds, context: number): number {
   const first = targets.findIndex((target) => target !== ignored);
-  return Math.min(ids.length - context, Math.max(0, first - (context >> 1)));
+  return Math.min(ids.length - context, Math.max(0, first + 1 - Math.max(1, context >> 1)));
 }
 
 const texts = (examples: readonly { readonly ids: Int32Array }[], rows: number, time: number) => {

@@ -63,7 +63,7 @@ const commands = {
   },
   merge: {
     arguments: { "<run>": "a run that was trained with --lora; or, with --adapter, the model that the adapter is for" },
-    summary: "puts an adapter into its base: a run with whole weights",
+    summary: "puts an adapter into its base: a model with whole weights",
   },
   pull: {
     arguments: { "<model>": "owner/name on the hub" },

@@ -2,7 +2,8 @@ import type { LayerCost, OperationCost, PartCost, PhaseCost } from "../cost/cost
 import type { LectureRow } from "../cost/lecture.ts";
 import { type PhaseName, phaseNames } from "../cost/phases.ts";
 import { type Scaling, scalingSteps, theory } from "../cost/scaling.ts";
-import { type Architecture, architectureOf } from "../models/any.ts";
+import { type Architecture, architectureOf, type Transformer } from "../models/any.ts";
+import { kvHeadsOf } from "../models/config.ts";
 import type { CostFacts } from "./cost-facts.ts";
 import { measuredSection, totalSection } from "./cost-training-report.ts";
 import { grouped, percent, table, withUnit } from "./table.ts";
@@ -32,7 +33,7 @@ export function report(facts: CostFacts): string {
 
 function introduction({ model: given, parameters, batch, length, sourceLength, decode, kvCacheBytes }: CostFacts): string {
   const model = architectureOf(given, "this report");
-  const kind = model.model === "rnn" ? `${model.cell}, ` : `${model.heads} heads, `;
+  const kind = model.model === "rnn" ? `${model.cell}, ` : `${headsOf(model)}, `;
   const source = sourceLength === undefined ? "" : `, source ${grouped(sourceLength)}`;
   const token = model.model === "encoder" ? "" : `, a decoded token that sees ${grouped(decode)}`;
   const cache = model.model === "rnn" ? "states kept" : "KV-cache   ";
@@ -43,6 +44,9 @@ function introduction({ model: given, parameters, batch, length, sourceLength, d
     ...(kvCacheBytes > 0 ? [`${cache} ${bytes(kvCacheBytes)}${cacheSum(model, batch, decode, kvCacheBytes)}`] : []),
   ].join("\n");
 }
+
+const headsOf = (model: Transformer): string =>
+  kvHeadsOf(model) === model.heads ? `${model.heads} heads` : `${model.heads} heads (${kvHeadsOf(model)} of keys and values)`;
 
 /** The arithmetic of the ordinary case. */
 function cacheSum({ layers, width }: Architecture, batch: number, decode: number, kvCacheBytes: number): string {

@@ -42,6 +42,7 @@ export type { AttentionKind, AttentionLook, Looked } from "../inspection/look.ts
 export type { Activation } from "../inspection/observe.ts";
 export type { Read, ReadingOptions } from "../inspection/reading.ts";
 export type { AnswerKind, AnswerOptions } from "../library/answering.ts";
+export { type Merged, type MergeOptions, merge } from "../library/merge.ts";
 export type { PredictFileEvent, PredictFileOptions, PredictFileResult } from "../library/predict-file.ts";
 export type { Data } from "../library/rows.ts";
 export { type Finished, type ModelSettings, type ResumeSettings, resume, type TrainSettings, train } from "../library/train.ts";
@@ -65,6 +66,7 @@ export type { ClassWeights } from "../runs/class-weights.ts";
 export type { RunConfig, TrainingConfig } from "../runs/config.ts";
 export type { RunEvent, TrainResult } from "../runs/drive.ts";
 export type { OpenRun } from "../runs/folder.ts";
+export type { LoraSettings } from "../runs/prepare.ts";
 export type { Changes } from "../runs/resume.ts";
 export type { Device, Precision } from "../runtime/device.ts";
 export type { Arrays, Engine, Session, SessionOptions } from "../runtime/session.ts";

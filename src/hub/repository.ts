@@ -69,12 +69,15 @@ const settings =
 const vocabularies =
   /^(vocab\.txt|merges\.txt|chat_template\.jinja|tokenizer\.model|spiece\.model|sentencepiece\.bpe\.model|(source|target)\.spm)$/;
 const weights = /^((model|adapter_model)\.safetensors|model-\d{5}-of-\d{5}\.safetensors|model\.safetensors\.index\.json)$/;
+/** Under a name of its own, where it is the only one. */
+const other = /^[\w-]+(\.[\w-]+)*\.safetensors$/;
 const pickles = /^[^/]*\.(bin|pt|pth|ckpt|h5|msgpack|pkl)$/;
 const gguf = /^[\w.+-]+(\/[\w.+-]+)*\.gguf$/;
 
 /** Everything that may be asked for, and what is named in a refusal. No other path is ever made. */
 const isWanted = (path: string): boolean =>
-  [settings, vocabularies, weights, pickles, gguf].some((names) => names.test(path)) && !path.split("/").some((part) => /^\.+$/.test(part));
+  [settings, vocabularies, other, weights, pickles, gguf].some((names) => names.test(path)) &&
+  !path.split("/").some((part) => /^\.+$/.test(part));
 
 /** The files of a folder that can be opened: config, tokenizer, and weights in safetensors. Or one .gguf. */
 export function wantedFiles(files: readonly HubFile[], id: string, one?: string): HubFile[] {
@@ -92,7 +95,9 @@ export function wantedFiles(files: readonly HubFile[], id: string, one?: string)
   }
   const numbers = named(weights);
   const whole = numbers.filter(({ path }) => path === "model.safetensors");
-  const chosen = whole.length > 0 ? [...whole, ...numbers.filter(({ path }) => path.startsWith("adapter_"))] : numbers;
+  const alone = named(other).length === 1 ? named(other) : [];
+  const chosen =
+    whole.length > 0 ? [...whole, ...numbers.filter(({ path }) => path.startsWith("adapter_"))] : numbers.length > 0 ? numbers : alone;
   if (!chosen.some(({ path }) => path.endsWith(".safetensors"))) throw unusable(id, named(pickles), named(gguf));
   const wanted = [...named(settings), ...named(vocabularies), ...chosen];
   if (!wanted.some(({ path }) => path === "config.json" || path === "adapter_config.json"))

@@ -47,6 +47,9 @@ export const ggufExporter: Exporter = {
   },
 };
 
+/** What something made here can be: the others only say that it came from elsewhere. */
+const ownShapes: readonly string[] = ["llama", "gpt2"];
+
 /** The family that a model came from or is shaped like, where llama.cpp has it; or every reason why there is none. */
 function chosen({ name, hub }: TrainedModel, model: Architecture): { readonly family: Family; readonly gguf: GgufFamily } {
   if (model.model !== "decoder" || taskOf(model) !== "lm")
@@ -62,13 +65,13 @@ function chosen({ name, hub }: TrainedModel, model: Architecture): { readonly fa
   for (const family of own ? [own] : families) {
     const gguf = ggufFamilyFor(family.modelTypes);
     if (!gguf) {
-      if (own) reasons.push(`${family.name}: it has no architecture there`);
+      if (own) reasons.push(`${family.name}: llama.cpp has none of them, or none that is written here`);
       continue;
     }
     const written = family.write(model, { ...(hub && { original: hub.config }) });
     const found = "reasons" in written ? written.reasons : (gguf.reasons?.(asDecoder(model)) ?? []);
     if (found.length === 0) return { family, gguf };
-    reasons.push(`${family.name}: ${found.join(", ")}`);
+    if (own || ownShapes.includes(family.modelTypes[0])) reasons.push(`${family.name}: ${found.join(", ")}`);
   }
   throw new ConfigError(
     sentence`${name} is no model that llama.cpp knows; it is not like ${reasons.join("; not like ")}. ${call("export", name, { to: "onnx" })} takes every model`,
@@ -85,7 +88,7 @@ function notesOf(model: Architecture, warn: (sentence: string) => void): string[
 }
 
 function metadataOf(trained: TrainedModel, model: Architecture, { architecture, settings }: GgufFamily, kept: Kept): GgufMetadata {
-  const made = ggufTokenizer(trained.tokenizer, model.vocab, trained.hub?.chatTemplate);
+  const made = ggufTokenizer(trained.tokenizer, model.vocab, trained.chat?.template);
   if ("reasons" in made)
     throw new ConfigError(`${trained.name}: its tokenizer cannot be written as GGUF: ${made.reasons.join("; ")}`, {
       code: "config.conflict",

@@ -33,6 +33,7 @@ export interface Usage {
   readonly title: string;
   /** Of the code block: "js", "python", "sh". */
   readonly language: string;
+  /** `{{name}}` stands for the name of the folder. */
   readonly code: string;
 }
 

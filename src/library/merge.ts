@@ -1,31 +1,37 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence, setting } from "../base/sentence.ts";
+import { isHubFolder } from "../disk/hub-folder.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
+import { modelLoss } from "../models/any.ts";
 import type { RunConfig } from "../runs/config.ts";
 import { type OpenRun, runWeights, shippedFile } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
 import { modelWeights } from "../runs/weights.ts";
 import { withAdapter } from "../runs/with-adapter.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import { exportModel } from "./export.ts";
 import { writeAsRun } from "./import.ts";
+import { Trained } from "./trained.ts";
 
 export interface MergeOptions {
-  /** The run folder that is written, whole or not at all. */
+  /** The folder that is written, whole or not at all: a run, or one of Hugging Face where the base is one. */
   readonly out: string;
-  /** Replace a run that is there. */
+  /** Replace a folder of that kind that is there. */
   readonly overwrite?: boolean;
   /** An adapter to put into the model; if left out, the model is a run that was trained with LoRA, and its own is meant. */
   readonly adapter?: string;
 }
 
 export interface Merged {
-  readonly run: string;
+  readonly folder: string;
+  readonly kind: "run" | "hf";
   /** What the adapter stood beside. */
   readonly base: string;
   readonly adapter: string;
   readonly parameters: number;
 }
 
-/** Puts an adapter into its base: a run with whole weights, which needs neither of them any more. */
+/** Puts an adapter into its base: a model with whole weights, of the base's kind, which needs neither of them any more. */
 export async function merge(folder: string, { adapter, ...options }: MergeOptions): Promise<Merged> {
   const run = openModel(folder);
   const { lora } = run.config.training;
@@ -36,10 +42,18 @@ export async function merge(folder: string, { adapter, ...options }: MergeOption
     );
   const base = adapter === undefined ? (run.config.from?.run ?? "") : folder;
   const merged = adapter === undefined ? run : withAdapter(run, adapter);
+  const config = wholeConfig(run);
+  const done = { folder: options.out, base, adapter: adapter ?? folder };
+  if (base !== "" && isHubFolder(base)) {
+    const weights = () => (adapter === undefined ? modelWeights(run) : runWeights(merged));
+    const trained = new Trained({ ...merged, config, outside: { files: [], weights } });
+    await exportModel(trained, { ...options, to: "hf" }).finally(() => trained.release());
+    return { ...done, kind: "hf", parameters: parametersOf(modelLoss(config.model)).total };
+  }
   const weights = adapter === undefined ? modelWeights(run) : runWeights(merged);
-  const parameters = await writeAsRun({ ...merged, config: wholeConfig(run) }, weights, { ...options, metadata: metadataOf(run) });
+  const parameters = await writeAsRun({ ...merged, config }, weights, { ...options, metadata: metadataOf(run) });
   weights.release?.();
-  return { run: options.out, base, adapter: adapter ?? folder, parameters };
+  return { ...done, kind: "run", parameters };
 }
 
 /** The config of a run whose weights are whole. */

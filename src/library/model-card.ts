@@ -44,11 +44,11 @@ export function modelCard({ trained, name, weights, shipped, run }: CardFacts): 
   const parts = [
     frontMatter({ ...metadata, tags: "qkv" }),
     `# ${name}`,
-    `${capital(described(trained.model))} that ${does[trained.task]}, exported by [qkv](https://www.npmjs.com/package/qkv).`,
+    `${capital(described(trained.model))} that ${does[trained.task]}, exported by qkv.`,
     table(modelRows(trained, weights)),
     ...(run ? ["## Training", table(trainingRows(run))] : []),
     "## Use",
-    ...usage.map(shown),
+    ...usage.map((one) => shown(one).replaceAll("{{name}}", name)),
     ...(notes.length > 0 ? ["## What to know", notes.map((note) => `- ${note}`).join("\n")] : []),
   ];
   return `${parts.join("\n\n")}\n`;

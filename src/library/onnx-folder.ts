@@ -170,8 +170,8 @@ export function tokenizerConfig(tokenizer: Tokenizer, model: Architecture): Json
 }
 
 /** What transformers.js looks for in this file alone: the chat template, and whether a text to go on with has something in front of it. */
-const said = ({ hub, tokenizer }: TrainedModel, { model }: Architecture): Json => ({
-  ...(hub?.chatTemplate !== undefined && { chat_template: hub.chatTemplate }),
+const said = ({ chat, tokenizer }: TrainedModel, { model }: Architecture): Json => ({
+  ...(chat && { chat_template: chat.template }),
   ...(model === "decoder" && frameOf(tokenizer).before.length > 0 && { add_bos_token: true }),
 });
 
@@ -191,66 +191,117 @@ function pipelineOf(model: Architecture): string | undefined {
 
 /** What was written, and how it is used. */
 export function onnxShipped(trained: TrainedModel, weights: ExportWeights, files: Readonly<Record<string, Graph>>): Shipped {
-  const task = pipelineOf(architectureOf(trained.model, "an export"));
-  const names = Object.keys(files);
+  const model = architectureOf(trained.model, "an export");
+  const task = pipelineOf(model);
+  const names = Object.keys(files).map((name) => `onnx/${name}${fileEndings[weights]}.onnx`);
   return {
     kind: task ?? "onnx",
     metadata: task ? { library_name: "transformers.js", pipeline_tag: task } : { library_name: "onnx" },
-    usage: [...(task ? [nodeUsage(task), pageUsage(task)] : []), pythonUsage(names[0], weights)],
-    notes: [...Object.entries(files).map(([name, graph]) => interfaceOf(name, graph, weights)), ...roundingNotes(weights)],
+    usage: [...(task ? [nodeUsage(task, model), pageUsage(task, model)] : []), pythonUsage(model, names[0])],
+    notes: [
+      ...Object.values(files).map((graph, i) => interfaceOf(names[i], graph)),
+      ...(model.model === "rnn" ? [rnnNote(model)] : []),
+      ...roundingNotes(weights),
+    ],
   };
 }
 
-const calls: Readonly<Record<string, string>> = {
-  "text-generation": 'await model("Once upon a time", { max_new_tokens: 50 })',
-  "text-classification": 'await model("A text to classify.")',
-  "token-classification": 'await model("A text to tag.", { ignore_labels: [] })',
-  "feature-extraction": 'await model("A text.", { pooling: "mean", normalize: true })',
-  "fill-mask": 'await model("A text with a [MASK].")',
-  translation: 'await model("A text to translate.")',
-};
+/** How a pipeline is called. A translation may be as long as the context, and no longer. */
+function callOf(task: string, { context }: Architecture): string {
+  const more: Readonly<Record<string, string>> = {
+    "text-generation": `, { max_new_tokens: ${Math.min(50, context >> 1)} }`,
+    "token-classification": ", { ignore_labels: [] }",
+    "feature-extraction": ', { pooling: "mean", normalize: true }',
+    translation: `, { max_new_tokens: ${context} }`,
+  };
+  return `await model("Some text."${more[task] ?? ""})`;
+}
 
-const nodeUsage = (task: string): Usage => ({
+const nodeUsage = (task: string, model: Architecture): Usage => ({
   title: "Node",
   language: "js",
   code: `
 import { env, pipeline } from "@huggingface/transformers"; // npm install @huggingface/transformers
 
-env.localModelPath = "./"; // the folder that this folder lies in
+env.localModelPath = "./"; // the folder that {{name}} lies in
 env.allowRemoteModels = false;
-const model = await pipeline("${task}", "FOLDER");
-console.log(${calls[task]});`,
+const model = await pipeline("${task}", "{{name}}");
+console.log(${callOf(task, model)});`,
 });
 
-const pageUsage = (task: string): Usage => ({
+const pageUsage = (task: string, model: Architecture): Usage => ({
   title: "A web page",
   language: "html",
   code: `
 <script type="module">
-import { env, pipeline } from "./transformers.min.js"; // node_modules/@huggingface/transformers/dist
+import { env, pipeline } from "/transformers.min.js"; // from node_modules/@huggingface/transformers/dist
 
-env.localModelPath = "/models/"; // where this folder is served
+env.localModelPath = "/models/"; // where {{name}} is served
+env.allowLocalModels = true;
 env.allowRemoteModels = false;
-const model = await pipeline("${task}", "FOLDER");
-console.log(${calls[task]});
+env.backends.onnx.wasm.wasmPaths = "/ort/"; // node_modules/onnxruntime-web/dist
+const model = await pipeline("${task}", "{{name}}");
+console.log(${callOf(task, model)});
 </script>`,
 });
 
-const pythonUsage = (file: string, weights: ExportWeights): Usage => ({
-  title: "Python, and ONNX Runtime in other languages",
-  language: "python",
-  code: `
-import onnxruntime  # pip install onnxruntime
+/** ONNX Runtime alone, with the tokenizer of the folder: for labels and vectors one run, for texts a loop over a cache. */
+function pythonUsage({ model }: Architecture, file: string): Usage {
+  const begin = `
+import json, numpy, onnxruntime, tokenizers  # pip install onnxruntime tokenizers
 
-session = onnxruntime.InferenceSession("onnx/${file}${fileEndings[weights]}.onnx")
-print([(x.name, x.type, x.shape) for x in session.get_inputs()])`,
-});
+session = onnxruntime.InferenceSession("${file}")`;
+  const read = `
+tokenizer = tokenizers.Tokenizer.from_file("tokenizer.json")
+ids = numpy.array([tokenizer.encode("Some text.").ids], dtype=numpy.int64)`;
+  const title = "Python, with ONNX Runtime alone";
+  const code =
+    model === "encoder" ? `${begin}${read}${encoderRun}` : model === "decoder" ? `${begin}${read}${decoderRun}` : `${begin}${interfaceRun}`;
+  return { title, language: "python", code };
+}
+
+const encoderRun = `
+feeds = {"input_ids": ids, "attention_mask": numpy.ones_like(ids), "token_type_ids": numpy.zeros_like(ids)}
+wanted = [x.name for x in session.get_inputs()]
+results = dict(zip([x.name for x in session.get_outputs()], session.run(None, {name: feeds[name] for name in wanted})))
+for name, value in results.items():
+    print(name, value)
+print(json.load(open("config.json")).get("id2label"))`;
+
+const decoderRun = `
+config = json.load(open("generation_config.json"))
+ends = numpy.atleast_1d(config.get("eos_token_id", -1))
+names = [x.name for x in session.get_inputs()]
+cache = {x.name: numpy.zeros([1, x.shape[1], 0, x.shape[3]], numpy.float32) for x in session.get_inputs() if x.name.startswith("past_key_values")}
+text, new = ids, ids
+for _ in range(20):
+    places = numpy.arange(text.shape[1] - new.shape[1], text.shape[1], dtype=numpy.int64)[None]
+    feeds = {"input_ids": new, "attention_mask": numpy.ones_like(text), "position_ids": places, **cache}
+    results = dict(zip([x.name for x in session.get_outputs()], session.run(None, {name: feeds[name] for name in names})))
+    cache = {name: results[name.replace("past_key_values", "present")] for name in cache}
+    scores = results["logits"][0, -1]
+    scores[[id for [id] in config.get("bad_words_ids", [])]] = -numpy.inf
+    new = scores.argmax().reshape(1, 1).astype(numpy.int64)
+    if new[0, 0] in ends:
+        break
+    text = numpy.concatenate([text, new], 1)
+print(tokenizer.decode(text[0].tolist()))`;
+
+const interfaceRun = `
+for each in [*session.get_inputs(), *session.get_outputs()]:
+    print(each.name, each.type, each.shape)`;
+
+/** An RNN has no pipeline: how its files are used one after the other. */
+const rnnNote = ({ task, context }: Extract<Architecture, { model: "rnn" }>): string =>
+  task === "lm"
+    ? "A step reads one token for each row. `past_states` begin with zeros, and `present_states` are the `past_states` of the next step; `logits` score the next token."
+    : `The encoder reads sources that are filled up to ${context} tokens, with 0 in \`attention_mask\` where they are, and ends with \`present_states\`, the decoder's first \`past_states\`. A step of the decoder reads one token for each row.`;
 
 /** What transformers.js looks for, by the weights that it is asked for. */
 export const fileEndings: Readonly<Record<ExportWeights, string>> = { f32: "", f16: "_fp16", q8: "_quantized", q4: "_q4" };
 
 /** One file's inputs and outputs, those of layers by the first. */
-function interfaceOf(name: string, { inputs, outputs }: Graph, weights: ExportWeights): string {
+function interfaceOf(file: string, { inputs, outputs }: Graph): string {
   const list = (tensors: Graph["inputs"]) =>
     [...tensors]
       .filter(([each]) => !/\.[1-9]\d*(\.|$)/.test(each))
@@ -259,7 +310,7 @@ function interfaceOf(name: string, { inputs, outputs }: Graph, weights: ExportWe
           `\`${each.replace(/\.0(?=\.|$)/, ".N")}\` ${dtype} [${shape.map((dim) => dim.expression).join(", ")}]`,
       )
       .join(", ");
-  return `\`onnx/${name}${fileEndings[weights]}.onnx\`: ${list(inputs)} → ${list(outputs)}`;
+  return `\`${file}\`: ${list(inputs)} → ${list(outputs)}`;
 }
 
 const roundingNotes = (weights: ExportWeights): string[] =>

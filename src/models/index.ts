@@ -15,7 +15,7 @@ export {
   rnnConfig,
 } from "./config.ts";
 export { decoder, decoderLoss, decoderStep } from "./decoder.ts";
-export { encoder, encoderLoss } from "./encoder.ts";
+export { encoder, encoderLoss, encoderStates } from "./encoder.ts";
 export { encoderDecoder, encoderDecoderLoss, encoderDecoderSteps } from "./encoder-decoder.ts";
 export type { LossOptions, Pair } from "./losses.ts";
 export type { Mode } from "./mode.ts";

@@ -1,7 +1,8 @@
 // All ops that people call.
-export { after } from "./after.ts";
+
 export { gelu, geluTanh, silu } from "./activation.ts";
 export * from "./after.ts";
+export { after } from "./after.ts";
 export { add, div, mul, neg, type Operand, square, sub } from "./arithmetic.ts";
 export { attend } from "./attend.ts";
 export { and, cast, equal, greater, greaterOrEqual, less, lessOrEqual, not, or, where } from "./compare.ts";

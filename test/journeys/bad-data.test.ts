@@ -44,7 +44,7 @@ describe("qkv train", () => {
       "a missing answer column",
       ["missing-column.tsv"],
       () =>
-        `DataError: ${file("missing-column.tsv")}, line 1: no column tells the task (found "text", "labl"; did you mean "label"?); wanted one of "label" (classify), "tags" (tag), "target" (translate); rename one, or give its name with --label-column, --tags-column or --target-column\n`,
+        `DataError: ${file("missing-column.tsv")}, line 1: no column tells the task (found "text", "labl"; did you mean "label"?); wanted one of "label" (classify), "tags" (tag), "target" (translate), "completion" (lm); rename one, or give its name with --label-column, --tags-column, --target-column or --completion-column\n`,
     ],
     [
       "a missing input column",
@@ -129,7 +129,8 @@ describe("qkv train", () => {
     [
       "examples for a language model",
       ["good.tsv", "--task", "lm"],
-      () => `DataError: ${file("good.tsv")}: a language model (--task lm) is trained on .txt files; `,
+      () =>
+        `DataError: ${file("good.tsv")}, line 1: no column "prompt" (found "text", "label"); rename one, or give its name with --prompt-column\n`,
     ],
     [
       "text and examples together",

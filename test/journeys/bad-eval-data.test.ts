@@ -37,7 +37,7 @@ describe("qkv eval", () => {
     [
       "examples for a language model",
       ["rhyme", "good.tsv"],
-      "DataError: good.tsv: the run is a language model, which is evaluated on .txt files",
+      'DataError: good.tsv, line 1: no column "prompt" (found "text", "label"); rename one, or give its name with --prompt-column',
     ],
     ["a missing column", ["moods", "missing-column.tsv"], 'DataError: missing-column.tsv, line 1: no column "label" (found "text", "labl"'],
     ["an empty file", ["rhyme", "empty.txt"], "DataError: empty.txt: the file is empty; "],

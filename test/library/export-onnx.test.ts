@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
-import type { Tensor } from "onnxruntime-node";
+import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { array, type HostArray } from "../../src/base/arrays.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
@@ -10,16 +10,17 @@ import { int32 } from "../../src/graph/type.ts";
 import { exportModel } from "../../src/library/export.ts";
 import type { ExportWeights } from "../../src/library/exporter.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
-import type { DecoderConfig, EncoderConfig, EncoderDecoderConfig } from "../../src/models/config.ts";
+import type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } from "../../src/models/config.ts";
 import { keepsPast } from "../../src/models/continuation.ts";
 import { decoder } from "../../src/models/decoder.ts";
 import { encoder } from "../../src/models/encoder.ts";
 import { encoderDecoder } from "../../src/models/encoder-decoder.ts";
+import { rnnEncoderDecoder, rnnLanguageModel } from "../../src/models/rnn.ts";
 import { compile } from "../../src/node/device.ts";
 import { ModelProtoSchema } from "../../src/onnx/onnx_pb.ts";
 import type { TrainedModel } from "../../src/trained/trained.ts";
 import { architectures } from "../support/architectures.ts";
-import { cacheAfter, emptyCache, largestGap, livelyModel, longs, sessionOf } from "../support/exported.ts";
+import { cacheAfter, emptyCache, type Fed, largestGap, livelyModel, longs, sessionOf } from "../support/exported.ts";
 
 // What an exported file computes in somebody else's hands is what the model computes here.
 
@@ -300,6 +301,76 @@ describe("an encoder–decoder", () => {
       expect(
         largestGap((next.logits.data as Float32Array).subarray(row * 11, row * 11 + 11), wanted.subarray(row * 44 + 33, row * 44 + 44)),
       ).toBeLessThan(1e-5);
+    await reads.release();
+    await writes.release();
+  });
+});
+
+describe("an RNN", () => {
+  const state = (names: readonly string[], width: number) =>
+    Object.fromEntries(
+      names
+        .filter((name) => name.startsWith("past_states."))
+        .map((name) => [name, new Tensor("float32", new Float32Array(2 * width), [2, width])]),
+    );
+  const statesOf = (results: Fed) =>
+    Object.fromEntries(
+      Object.entries(results)
+        .filter(([name]) => name.startsWith("present_states."))
+        .map(([name, tensor]) => [name.replace("present", "past"), tensor]),
+    );
+  /** The scores after each token, [batch, vocab] each, from a step for each. */
+  async function steps(session: InferenceSession, begin: Fed, memory: Fed = {}): Promise<Float32Array[]> {
+    const scores: Float32Array[] = [];
+    let states = begin;
+    for (const [t] of texts[0].entries()) {
+      const results = (await session.run({ input_ids: longs(texts.map((row) => [row[t]])), ...states, ...memory })) as Fed;
+      scores.push(results.logits.data as Float32Array);
+      states = statesOf(results);
+    }
+    return scores;
+  }
+  function expectSame(found: readonly Float32Array[], wanted: Float32Array): void {
+    for (const [t, scores] of found.entries())
+      for (const row of [0, 1])
+        expect(
+          largestGap(scores.subarray(11 * row, 11 * row + 11), wanted.subarray(11 * (7 * row + t), 11 * (7 * row + t + 1))),
+        ).toBeLessThan(1e-5);
+  }
+  const ofTask = (task: string) => ofKind("rnn").filter(([, given]) => "task" in given && given.task === task);
+
+  it.each(ofTask("lm"))("%s: a step for each token", async (_, given) => {
+    const trained = livelyModel(given);
+    const fn = tensorFunction({ ids: int32([2, 7]) }, (p, { ids }) => ({
+      scores: rnnLanguageModel(p.at("model"), ids, trained.model as RnnConfig),
+    }));
+    const f = compile(fn, { threads: 1 });
+    const { scores } = await f.run({ ids: integers(texts) }, { weights: trained.weights.buffer });
+    await f.release();
+    const session = await sessionOf(await exported(trained));
+    expectSame(await steps(session, state(session.inputNames, 8)), scores.data as Float32Array);
+    await session.release();
+  });
+
+  it.each(ofTask("translate"))("%s: the source at once, then a step for each token", async (_, given) => {
+    const trained = livelyModel(given);
+    const config = trained.model as RnnConfig;
+    const fn = tensorFunction({ source: int32([2, 9]), lengths: int32([2]), target: int32([2, 7]) }, (p, pair) => ({
+      scores: rnnEncoderDecoder(p.at("model"), pair, config),
+    }));
+    const sources = [times(9, 3), [4, 5, 6, 7, 2, 0, 0, 0, 0]];
+    const mask = longs([times(9, 1), [1, 1, 1, 1, 1, 0, 0, 0, 0]]);
+    const f = compile(fn, { threads: 1 });
+    const { scores } = await f.run(
+      { source: integers(sources), lengths: counts([9, 5]), target: integers(texts) },
+      { weights: trained.weights.buffer },
+    );
+    await f.release();
+    const folder = await exported(trained);
+    const [reads, writes] = [await sessionOf(folder, "encoder_model"), await sessionOf(folder, "decoder_model")];
+    const read = (await reads.run({ input_ids: longs(sources), attention_mask: mask })) as Fed;
+    const memory: Fed = config.attention ? { encoder_hidden_states: read.last_hidden_state, encoder_attention_mask: mask } : {};
+    expectSame(await steps(writes, statesOf(read), memory), scores.data as Float32Array);
     await reads.release();
     await writes.release();
   });

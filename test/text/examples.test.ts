@@ -67,8 +67,8 @@ describe("the task", () => {
   it("must show at all", () => {
     expect(refusal("text\tlable\na\tb\n", "tsv")).toBe(
       'data.tsv, line 1: no column tells the task (found "text", "lable"; did you mean "label"?); ' +
-        'wanted one of "label" (classify), "tags" (tag), "target" (translate); ' +
-        "rename one, or give its name with columns.label, columns.tags or columns.target",
+        'wanted one of "label" (classify), "tags" (tag), "target" (translate), "completion" (lm); ' +
+        "rename one, or give its name with columns.label, columns.tags, columns.target or columns.completion",
     );
   });
 });
@@ -147,5 +147,40 @@ describe("a field", () => {
       `${start} holds half a surrogate pair (\\ud800 to \\udfff), which is no character; remove it`,
     );
     expect(refusal('{"text": "a", "label": "\\ud83d\\udc4d"}', "jsonl")).toBe("");
+  });
+});
+
+describe("answers to learn", () => {
+  const read = (text: string, format: "jsonl" | "tsv" | "csv", columns = {}) => parseExamples(text, format, "data", { columns });
+  const user = { role: "user", content: "Hi" };
+  const answer = { role: "assistant", content: "Hello" };
+  const line = (row: object) => `${JSON.stringify(row)}\n`;
+
+  it("are completions of prompts, or the assistant's messages", () => {
+    expect(read("prompt\tcompletion\nHi\tHello\n", "tsv")).toEqual({
+      task: "lm",
+      examples: [{ prompt: "Hi", completion: "Hello", file: "data", line: 2 }],
+    });
+    expect(read("question,answer\nHi,Hello\n", "csv", { prompt: "question", completion: "answer" }).examples).toHaveLength(1);
+    expect(read(line({ messages: [user, answer] }), "jsonl").examples).toEqual([{ messages: [user, answer], file: "data", line: 1 }]);
+    expect(read(line({ prompt: [user], completion: [answer] }), "jsonl").examples).toEqual([
+      { messages: [user, answer], from: 1, file: "data", line: 1 },
+    ]);
+    const cell = JSON.stringify([user, answer]);
+    expect(read(`id\tmessages\n1\t${cell}\n`, "tsv").examples).toEqual([{ messages: [user, answer], file: "data", line: 2 }]);
+  });
+
+  it.each([
+    [{ prompt: "Hi", completion: "" }, 'data, line 1: the column "completion" is empty; every example needs a completion'],
+    [{ messages: "Hi" }, 'data, line 1: the column "messages" holds "Hi"; wanted a list of { role, content }'],
+    [{ messages: [] }, 'data, line 1: the column "messages" holds no message; wanted a list of { role, content }'],
+    [{ messages: [{ content: "Hi" }] }, 'data, line 1: message 1 of the column "messages" has no role, such as "user" or "assistant"'],
+    [
+      { messages: [{ role: "user", content: [] }] },
+      'data, line 1: message 1 of the column "messages" has a list for its content; wanted text',
+    ],
+    [{ messages: [7] }, 'data, line 1: message 1 of the column "messages" is 7; wanted { role, content }'],
+  ])("are refused with their line: %j", (row, message) => {
+    expect(() => read(line(row), "jsonl")).toThrow(message);
   });
 });

@@ -57,12 +57,15 @@ it("without an unknown token says which word it lacks", () => {
 
 describe("a file with a part of no known sort", () => {
   const odd = (part: object) => ({ ...foreignFiles.gpt2, ...part });
-  const before = (part: object) => ({ type: "Sequence", pretokenizers: [part, foreignFiles.gpt2.pre_tokenizer] });
+  const preceded = (part: object) => ({ type: "Sequence", pretokenizers: [part, foreignFiles.gpt2.pre_tokenizer] });
   const parts: Record<string, readonly [part: object, reason: string]> = {
-    "a pre-tokenizer": [{ pre_tokenizer: before({ type: "FixedLength", length: 5 }) }, "its pre_tokenizer FixedLength is of no known sort"],
+    "a pre-tokenizer": [
+      { pre_tokenizer: preceded({ type: "FixedLength", length: 5 }) },
+      "its pre_tokenizer FixedLength is of no known sort",
+    ],
     "a decoder": [{ decoder: { type: "BPEDecoder", suffix: "</w>" } }, "its decoder BPEDecoder is of no known sort"],
     "a pattern with a look behind": [
-      { pre_tokenizer: before({ type: "Split", pattern: { Regex: "(?<=a)b" }, behavior: "Isolated", invert: false }) },
+      { pre_tokenizer: preceded({ type: "Split", pattern: { Regex: "(?<=a)b" }, behavior: "Isolated", invert: false }) },
       'its regular expression "(?<=a)b" is of no known sort',
     ],
   };
