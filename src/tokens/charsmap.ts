@@ -19,6 +19,7 @@ export class Charsmap {
   /** The replacement of each ASCII character; an ordinary one is its own. */
   readonly #ascii: readonly string[];
   readonly #changed: RegExp;
+  readonly #changedAll: RegExp;
   readonly #segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 
   constructor(base64: string) {
@@ -29,7 +30,9 @@ export class Charsmap {
     this.#replacements = bytes.subarray(4 + size);
     this.#ascii = Array.from({ length: plain }, (_, code) => this.#of(String.fromCharCode(code)) ?? String.fromCharCode(code));
     const same = this.#ascii.flatMap((text, code) => (text === String.fromCharCode(code) && code !== 13 ? [code] : []));
-    this.#changed = new RegExp(`[^${same.map((code) => `\\x${code.toString(16).padStart(2, "0")}`).join("")}]`);
+    const others = `[^${same.map((code) => `\\x${code.toString(16).padStart(2, "0")}`).join("")}]`;
+    this.#changed = new RegExp(others);
+    this.#changedAll = new RegExp(others, "g");
   }
 
   normalised(text: string): string {
@@ -43,11 +46,8 @@ export class Charsmap {
   }
 
   #asciiPart(part: string): string {
-    if (!this.#changed.test(part)) return part;
     if (part.includes("\r\n")) return this.#anyPart(part);
-    let found = "";
-    for (let i = 0; i < part.length; i++) found += this.#ascii[part.charCodeAt(i)];
-    return found;
+    return part.replace(this.#changedAll, (sign) => this.#ascii[sign.charCodeAt(0)]);
   }
 
   #anyPart(text: string): string {

@@ -46,14 +46,20 @@ function plainVocab(vocab: unknown, where: string): Map<string, number> {
   if (vocab === null || typeof vocab !== "object" || Array.isArray(vocab)) {
     throw new FormatError(`${where}: at model.vocab: an object of tokens and ids was wanted`);
   }
+  const tokens = Object.keys(vocab);
   const ids = new Map<string, number>();
-  const taken = new Set<unknown>();
-  for (const [token, id] of Object.entries(vocab)) {
-    if (!Number.isInteger(id) || id < 0 || id > largestId || taken.has(id)) {
-      const problem = taken.has(id) ? "is taken" : `is not a whole number from 0 to ${largestId}`;
+  const low = new Uint8Array(tokens.length); // most files have the ids from 0 without gaps
+  const high = new Set<number>();
+  for (const token of tokens) {
+    const id: unknown = (vocab as Record<string, unknown>)[token];
+    const isId = typeof id === "number" && Number.isInteger(id) && id >= 0 && id <= largestId;
+    const taken = isId && (id < low.length ? low[id] === 1 : high.has(id));
+    if (!isId || taken) {
+      const problem = taken ? "is taken" : `is not a whole number from 0 to ${largestId}`;
       throw new FormatError(`${where}: at model.vocab: the id ${JSON.stringify(id)} of ${JSON.stringify(token)} ${problem}`);
     }
-    taken.add(id);
+    if (id < low.length) low[id] = 1;
+    else high.add(id);
     ids.set(token, id);
   }
   return ids;

@@ -3,17 +3,8 @@ import { NotUnderstood } from "./not-understood.ts";
 // Regular expressions of tokenizer.json are written for Oniguruma. This says the same in JavaScript, for the part of the language that
 // tokenizers use; what lies outside of it (anchors, back references, POSIX brackets) is not understood rather than guessed.
 
-const whitespace = "\\p{White_Space}";
-const word = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
-
-/** Escapes that stand for a class: what stands inside brackets, outside, and whether it is the complement. */
-const classes: Readonly<Record<string, readonly [inside: string, outside: string]>> = {
-  s: [whitespace, whitespace],
-  S: ["\\P{White_Space}", "\\P{White_Space}"],
-  d: ["\\p{Nd}", "\\p{Nd}"],
-  D: ["\\P{Nd}", "\\P{Nd}"],
-  w: [word, `[${word}]`],
-};
+/** Escapes that stand for a class. Not \w: versions of Oniguruma differ in it. */
+const classes: Readonly<Record<string, string>> = { s: "\\p{White_Space}", S: "\\P{White_Space}", d: "\\p{Nd}", D: "\\P{Nd}" };
 const controls = new Set(["r", "n", "t", "f", "v"]);
 
 const categories = /^(?:L[ultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfo]?)$/;
@@ -133,7 +124,7 @@ class PatternReader {
   #escape(inside: boolean, anyCase: boolean): string {
     const sign = this.#next();
     if (sign === "p" || sign === "P") return `\\${sign}{${this.#property()}}`;
-    if (Object.hasOwn(classes, sign)) return classes[sign][inside ? 0 : 1];
+    if (Object.hasOwn(classes, sign)) return classes[sign];
     if (controls.has(sign)) return `\\${sign}`;
     if (/[\p{L}\p{N}]/u.test(sign)) throw this.strange();
     return inside ? this.#inBrackets(sign, anyCase) : this.#literal(sign, anyCase);
