@@ -28,6 +28,7 @@ const journeys = [
   ["docs/fine-tuning.md"],
   ["docs/encoders.md"],
   ["docs/using.md"],
+  ["docs/ship-it.md"],
   ["docs/recipes.md"],
   tourPages,
 ];
