@@ -424,6 +424,8 @@ describe("the files", () => {
       const ending = { f32: "", f16: "_fp16", q4: "_q4" }[weights];
       const [inside, beside] = [await exported(trained, { weights }), await exported(trained, { weights, largest: 2000 })];
       expect(readdirSync(join(beside, "onnx")).sort()).toEqual([`model${ending}.onnx`, `model${ending}.onnx_data`]);
+      const sizeOf = (folder: string, more = "") => statSync(join(folder, "onnx", `model${ending}.onnx${more}`)).size;
+      expect(sizeOf(beside) + sizeOf(beside, "_data")).toBeLessThan(1.1 * sizeOf(inside)); // nothing is there twice
       const config = JSON.parse(readFileSync(join(beside, "config.json"), "utf8"));
       expect(config["transformers.js_config"].use_external_data_format).toEqual({ [`model${ending}.onnx`]: 1 });
       const feeds = {
