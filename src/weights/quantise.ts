@@ -1,10 +1,11 @@
-import { array } from "../base/arrays.ts";
+import { array, type TypedArray } from "../base/arrays.ts";
 import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { constant, isParameter, leafName } from "../graph/leaves.ts";
+import { constant, isParameter, leafName, type Parameter, parameter, zeros } from "../graph/leaves.ts";
 import { atPlace } from "../graph/place.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
+import { tensorType } from "../graph/type.ts";
 import { add, mul, sub } from "../ops/arithmetic.ts";
 import { cast } from "../ops/compare.ts";
 import { reshape, slice } from "../ops/movement.ts";
@@ -89,6 +90,51 @@ export function matricesOf(graph: Graph): { readonly all: readonly string[]; rea
 
 /** A product with few bits, or one with the 32 bits that the rounded numbers are turned into before: for readers that have no such products. */
 export type QuantisedAs = "products" | "numbers";
+
+/**
+ * A graph in which the same products read rounded weights that are not there yet: as parameters of their own, told to `later` with what makes
+ * their numbers. So a model is rounded matrix by matrix while a session is made, and never in memory as a whole.
+ */
+export function quantiseLater(
+  graph: Graph,
+  bits: Bits,
+  weightsOf: (name: string) => Float32Array,
+  later: (name: string, make: () => TypedArray) => void,
+): Graph {
+  const made = new Map<string, { packed: Parameter; scales: Parameter }>();
+  let last: { readonly key: string; readonly value: Quantised } | undefined; // packed numbers and scales are asked for one after the other
+  const declared = (node: Node, { name, out, from, scale }: NonNullable<ReturnType<typeof matrixOf>>) => {
+    const key = `${name} × ${scale}`;
+    const found = made.get(key);
+    if (found) return found;
+    const quantised = () => {
+      if (last?.key !== key) last = { key, value: quantise(weightsOf(name), [out, from], bits) };
+      refuseNonFinite(name, last.value.scales);
+      return last.value;
+    };
+    const blocks = Math.ceil(from / blockSize);
+    const types = { packed: tensorType("uint8", [out, blocks, (blockSize * bits) / 8]), scales: tensorType("float32", [out * blocks]) };
+    const named = (part: keyof typeof types) => parameter(`${key} (q${bits} ${part})`, types[part], zeros, node);
+    const tensors = { packed: named("packed"), scales: named("scales") };
+    later(leafName(tensors.packed), () => quantised().packed);
+    later(leafName(tensors.scales), () => (scale === 1 ? quantised().scales : quantised().scales.map((value) => value * scale)));
+    made.set(key, tensors);
+    return tensors;
+  };
+  const result = rewrite(graph, (node, inputs) => {
+    const matrix = matrixOf(node, inputs);
+    if (!matrix || matrix.from < fewestInputs) return copyNode(node, inputs);
+    const [x, , bias] = inputs;
+    const { packed, scales } = declared(node, matrix);
+    return atPlace(node, () => {
+      const y = quantisedLinear(x, packed, scales, { bits, from: matrix.from });
+      return [bias ? add(y, bias) : y];
+    });
+  });
+  const read = new Set(graphNodes(result).flatMap((node) => (isParameter(node) ? [node.attributes.name] : [])));
+  const own = [...made.values()].flatMap(({ packed, scales }) => [packed, scales]).map((one) => [leafName(one), one] as const);
+  return { ...result, parameters: new Map([...[...graph.parameters].filter(([name]) => read.has(name)), ...own]) };
+}
 
 /** A graph in which every product with a weight matrix reads rounded weights. Tables that are looked up keep their own. */
 export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string) => Float32Array, as: QuantisedAs = "products"): Graph {

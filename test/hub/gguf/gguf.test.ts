@@ -3,15 +3,20 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { array } from "../../../src/base/arrays.ts";
+import { chance } from "../../../src/base/chance.ts";
 import { FormatError, QkvError } from "../../../src/base/errors.ts";
 import { openGgufFile } from "../../../src/disk/gguf-file.ts";
+import { ggufModel } from "../../../src/hub/gguf-model.ts";
+import { matched } from "../../../src/hub/tensors.ts";
+import { hubTokenizer } from "../../../src/hub/tokenizer.ts";
 import { exportModel } from "../../../src/library/export.ts";
 import { open } from "../../../src/library/trained.ts";
 import { modelLoss } from "../../../src/models/any.ts";
 import { compile } from "../../../src/node/device.ts";
 import { parametersOf } from "../../../src/runtime/compile.ts";
-import { type Gguf, type GgufValue, ggufNumbers, inMemory, parseGguf } from "../../../src/weights/gguf.ts";
+import { type Gguf, type GgufTensor, type GgufValue, ggufNumbers, inMemory, parseGguf } from "../../../src/weights/gguf.ts";
 import { ggufFile } from "../../support/gguf-files.ts";
+import { mutateGguf } from "../../support/mutate-bytes.ts";
 import reference from "./reference.json" with { type: "json" };
 
 // Tiny random models of every architecture that is read, made with the Python package `gguf`, beside what transformers computes with them.
@@ -172,4 +177,41 @@ it("refuses a file that was cut short or is none", () => {
   expect(() => openGgufFile(file)).toThrow(FormatError);
   expect(() => open(file)).toThrow(/it was cut short$/);
   expect(() => open(join(temporary, "none.gguf"))).toThrow("there is no such file");
+});
+
+const mutants = Number(process.env.QKV_FUZZ ?? 200);
+
+/** Most damages leave the model or the tokenizer as it was, and what is made of it is the same again. */
+function remembering(): <Made>(key: string, make: () => Made) => Made {
+  const known = new Map<string, unknown>();
+  return <Made>(key: string, make: () => Made): Made => {
+    if (!known.has(key)) known.set(key, make());
+    return known.get(key) as Made;
+  };
+}
+
+it("meets damaged files with a sentence, or reads them as a model that fits", () => {
+  const whole = new Uint8Array(readFileSync(fileOf("llama2")));
+  const once = remembering();
+  let refused = 0;
+  for (let i = 0; i < mutants; i++) {
+    const damaged = mutateGguf(whole, chance(3).fork(i));
+    try {
+      const gguf = parseGguf(inMemory(damaged), "file");
+      const numbers = (name: string) => {
+        const { begin, end, ...tensor } = gguf.tensors.get(name) as GgufTensor;
+        return ggufNumbers(tensor, damaged.subarray(begin, end));
+      };
+      const { model, family, places, record, tokenizerText } = ggufModel(gguf, numbers, "file");
+      once(JSON.stringify([tokenizerText, record]), () => hubTokenizer(tokenizerText, "file", record));
+      const shapes = new Map([...places].map(([name, { shape }]) => [name, shape]));
+      const layout = once(JSON.stringify(model), () => parametersOf(modelLoss(model)));
+      matched(family, model, layout, { where: "file", shapes });
+    } catch (error) {
+      if (!(error instanceof QkvError)) throw new Error(`mutant ${i}: ${error instanceof Error ? error.stack : error}`);
+      expect(error.message).toMatch(/^[^\n]{1,4000}$/u);
+      refused++;
+    }
+  }
+  expect(refused).toBeGreaterThan(0.4 * mutants);
 });
