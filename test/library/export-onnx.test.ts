@@ -405,10 +405,11 @@ describe("the files", () => {
     expect((await bytes("q8", "model_quantized.onnx")) / (await bytes("f32", "model.onnx"))).toBeLessThan(0.45); // with the graph itself
     const { graph } = modelIn(await exported(trained, { weights: "q8" }), "model_quantized");
     const packed = graph?.initializer.filter(({ dataType }) => dataType === 2).map(({ rawData }) => rawData) ?? [];
-    const name = "decoder/block.0/feedforward/expand.weight";
+    const name = "decoder/block.0/feedforward/expand/weight";
     const matrix = trained.weights.numbers(name);
     const out = matrix.length / 72;
-    expect(packed).toContainEqual(quantise(matrix, [out, 72], 8).packed);
+    const wanted = quantise(matrix, [out, 72], 8).packed;
+    expect(packed.some((bytes) => Buffer.compare(bytes, wanted) === 0)).toBe(true);
   });
 
   it("say which inputs an unused one is not: positions that nobody asks for", async () => {
