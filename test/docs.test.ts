@@ -31,6 +31,7 @@ const journeys = [
   ["docs/encoders.md"],
   ["docs/gguf.md"],
   ["docs/using.md"],
+  ["docs/ship-it.md"],
   ["docs/recipes.md"],
   tourPages,
 ];

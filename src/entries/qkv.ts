@@ -42,6 +42,8 @@ export type { AttentionKind, AttentionLook, Looked } from "../inspection/look.ts
 export type { Activation } from "../inspection/observe.ts";
 export type { Read, ReadingOptions } from "../inspection/reading.ts";
 export type { AnswerKind, AnswerOptions } from "../library/answering.ts";
+export { type Exported, type ExportFormat, type ExportOptions, exportModel } from "../library/export.ts";
+export type { ExportWeights } from "../library/exporter.ts";
 export { type Merged, type MergeOptions, merge } from "../library/merge.ts";
 export type { PredictFileEvent, PredictFileOptions, PredictFileResult } from "../library/predict-file.ts";
 export type { Data } from "../library/rows.ts";

@@ -93,7 +93,7 @@ function refuseUncached(model: Extract<ModelConfig, { model: "decoder" | "encode
 async function writeModel(job: ExportJob, file: string, built: Graph): Promise<boolean> {
   const { trained, weights } = job;
   const folded = await foldConstants(cleanUp(built), trained.device.engine);
-  const graph = rounded(folded, weights, (name) => trained.weights.numbers(name));
+  const graph = withoutUnread(rounded(folded, weights, (name) => trained.weights.numbers(name)));
   const halved = halvedIn(graph, weights);
   const large = bytesOf(graph, halved) > job.largest;
   const beside = large ? job.growing(`onnx/${file}_data`) : undefined;
@@ -118,6 +118,12 @@ async function writeModel(job: ExportJob, file: string, built: Graph): Promise<b
 function rounded(graph: Graph, weights: ExportWeights, numbers: (name: string) => Float32Array): Graph {
   if (weights === "q4") return quantiseGraph(graph, 4, numbers);
   return weights === "q8" ? quantiseGraph(graph, 8, numbers, "numbers") : graph;
+}
+
+/** Matrices that were rounded are constants now, and their numbers of 32 bits must not be written too. */
+function withoutUnread(graph: Graph): Graph {
+  const read = new Set<unknown>(graphNodes(graph));
+  return { ...graph, parameters: new Map([...graph.parameters].filter(([, { node }]) => read.has(node))) };
 }
 
 /**
