@@ -134,7 +134,11 @@ const text = (value: string): GgufValue => ({ type: "string", value });
 it.each([
   ['file: the architecture "mamba" is not known; those that are read are llama, qwen2, ', { "general.architecture": text("mamba") }],
   ["file: there is no general.architecture", { "general.architecture": undefined }],
-  ["file: one setting is not understood for llama: expert_count: 8 is not known", { "llama.expert_count": { type: "uint32", value: 8 } }],
+  ["file: one setting is not understood for llama: logit_scale: 2 is not known", { "llama.logit_scale": { type: "uint32", value: 2 } }],
+  [
+    "file: one setting is not understood for llama: expert_count is 8, and 0 is wanted",
+    { "llama.expert_count": { type: "uint32", value: 8 } },
+  ],
   [
     'file: one setting is not understood for llama: rope.scaling.type is "yarn", and none or linear is wanted',
     { "llama.rope.scaling.type": text("yarn") },
