@@ -14,13 +14,14 @@ if (folder) await measure(folder);
 else {
   const made = mkdtempSync(join(tmpdir(), "qkv-memory-"));
   try {
-    const parameters = writeLlama(made, Number(millions) * 1e6, dtype);
+    const { parameters, table } = writeLlama(made, Number(millions) * 1e6, dtype);
     const told = execFileSync(process.execPath, [process.argv[1], millions, dtype, precision, made], {
       encoding: "utf8",
       stdio: ["ignore", "pipe", "inherit"],
     });
     const { peak, before, seconds } = JSON.parse(told);
-    const weights = parameters * ({ f32: 4, q8: 1.125, q4: 0.625 }[precision] ?? 4);
+    // Rounded, a weight has its bits and its share of a scale; the table that is looked up stays as it is, beside the rounded one that is multiplied by.
+    const weights = precision === "f32" ? 4 * parameters : parameters * { q8: 1.125, q4: 0.625 }[precision] + 4 * table;
     const bound = weights * 1.15 + 200e6 + before;
     const megabytes = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
     console.log(
@@ -114,7 +115,7 @@ function writeLlama(to, wanted, kind) {
     model,
   };
   writeFileSync(join(to, "tokenizer.json"), JSON.stringify(tokenizer));
-  return total;
+  return { parameters: total, table: vocab * width };
 }
 
 /** Numbers of about ±0.02, in so many bytes. */

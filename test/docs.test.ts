@@ -1,16 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { format } from "node:util";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { study } from "../src/studies/index.ts";
 import { installPackages } from "./studies/packages.ts";
-import { openModels } from "./support/open-models.ts";
+import { openLlama, openModels } from "./support/open-models.ts";
 
 // Every program of the README and the docs runs, and every command of the docs, in the order of the page and in a folder of its own, on
 // the files that the page shows. The tour is one folder, since later pages use the models of earlier ones. What takes a person minutes
-// is made short: training gets 5 steps where the page does not say how many, a study is its first row, a data package is a small one of ours,
+// is made short: training gets 5 steps where the page does not say how many, a study is its first row, a data package or a model is a small one of ours,
 // and nothing is timed. What a program prints is what the page says that it prints, unless it opens a model that was trained for minutes.
 
 const root = join(import.meta.dirname, "..");
@@ -25,7 +25,9 @@ const journeys = [
   ownPages,
   ["docs/data.md"],
   ["docs/training.md"],
+  ["docs/open-models.md"],
   ["docs/fine-tuning.md"],
+  ["docs/hugging-face.md"],
   ["docs/encoders.md"],
   ["docs/gguf.md"],
   ["docs/using.md"],
@@ -96,7 +98,18 @@ function expectAlike(found: string, shown: string): void {
     );
 }
 
+/** Tiny random models in the place of those that a page pulls. */
+const pulled: Readonly<Record<string, string>> = {
+  "HuggingFaceTB/SmolLM2-135M-Instruct": "test/hub/chat-model",
+  "sentence-transformers/all-MiniLM-L6-v2": "test/hub/models/bert-embed",
+};
+
 function runCommand(command: string, folder: string): string {
+  const [, model, out] = /^npx qkv pull (\S+) --out (\S+)$/.exec(command) ?? [];
+  if (model !== undefined) {
+    cpSync(join(root, pulled[model]), join(folder, out), { recursive: true });
+    return `${out}: from here\n`;
+  }
   const line = command.replace("npx qkv", `"${process.execPath}" "${main}"`) + shortened(command);
   const env = { ...process.env, XDG_CACHE_HOME: join(workplaces, "cache") };
   return execFileSync("sh", ["-c", line], { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
@@ -117,6 +130,7 @@ describe.each(journeys)("%s", (...pages) => {
   const folder = mkdtempSync(join(workplaces, "page-"));
   installPackages(folder);
   if (pages.includes("docs/encoders.md")) openModels(folder);
+  if (pages.includes("docs/hugging-face.md")) openLlama(folder);
 
   describe.each(pages)("%s", (page) => {
     const blocks = blocksOf(page);

@@ -1,5 +1,6 @@
 import { appendFileSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { TypedArray } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { ParameterBuffer as Buffer } from "../graph/parameters.ts";
@@ -33,10 +34,10 @@ export function foreignWeights(source: TensorSource, matched: Matched, layout: P
     return oursOf(rule, matched, source);
   };
   const places = new Map<string, WeightSource>();
-  const placed = (name: string): WeightSource => {
+  const keep = (name: string, make: () => TypedArray): WeightSource => {
     const found = places.get(name);
     if (found) return found;
-    const data = numbers(name);
+    const data = make();
     if (inside || data.byteLength < smallest) return { kind: "inline", data };
     const place = { kind: "external", file: fileName, offset: appended(folder, data) } as const;
     places.set(name, place);
@@ -46,7 +47,9 @@ export function foreignWeights(source: TensorSource, matched: Matched, layout: P
   return {
     folder,
     numbers,
-    source: placed,
+    source: (name) => keep(name, () => numbers(name)),
+    keep,
+    unread: new Map(matched.unread.map((name) => [name, { shape: source.shapes.get(name) ?? [], numbers: () => source.read(name) }])),
     get buffer() {
       buffer ??= filled(new Buffer(layout), numbers);
       return buffer;
@@ -59,7 +62,7 @@ export function foreignWeights(source: TensorSource, matched: Matched, layout: P
 }
 
 /** Writes numbers behind the others and gives their place. */
-function appended(folder: string, data: Float32Array): number {
+function appended(folder: string, data: TypedArray): number {
   const file = join(folder, fileName);
   try {
     if (!existsSync(folder)) begin(folder);

@@ -1,4 +1,4 @@
-import type { TransformerConfig } from "../models/config.ts";
+import { kvHeadsOf, type TransformerConfig } from "../models/config.ts";
 import { headSizes } from "../models/continuation.ts";
 import type { OwnModel } from "../models/own.ts";
 import { type Device, freeMemoryOf, refuseAbove } from "../runtime/device.ts";
@@ -22,14 +22,14 @@ export function memoryOf(config: TransformerConfig | OwnModel, device: Device): 
 
 /**
  * As measured: scores on their way to a pattern and a mix are there about four times, four more where distances are added to them, and
- * masks. Additive scores are as large as the keys on their way.
+ * masks, once for each head of a group that shares its keys. Additive scores are as large as the keys on their way.
  */
 function pairBytes(config: TransformerConfig | OwnModel): number {
   if ("settings" in config) return 4 * (4 * Number(config.settings.heads ?? 1) + 4); // by what such a model usually calls its heads
   const { heads, score, positions } = config;
   const scores = score === "additive" ? 3 * headSizes(config).key : 4;
   const distances = positions === "alibi" || positions === "relative" ? 4 : 0;
-  return 4 * (heads * (scores + distances) + 4);
+  return 4 * (heads * (scores + distances) + 3 + heads / kvHeadsOf(config));
 }
 
 /** How many new tokens are read at once after so many: the largest t with rows · t · (before + t) pairs in the memory of a run, or 1. */

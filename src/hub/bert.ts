@@ -54,6 +54,7 @@ export const bert: Family = {
   },
   ignores: (name, model) => ignores("bert.", name) || headless(asEncoder(model).task, name, "bert.pooler.", "cls."),
   alsoCalled,
+  keeps: keptPooler("bert."),
 };
 
 export const roberta: Family = {
@@ -91,6 +92,7 @@ export const roberta: Family = {
   },
   ignores: (name, model) => ignores("roberta.", name) || headless(asEncoder(model).task, name, "roberta.pooler.", "lm_head."),
   alsoCalled,
+  keeps: keptPooler("roberta."),
 };
 
 /** RoBERTa counts positions from the one after that of padding. */
@@ -162,6 +164,14 @@ const ignores = (prefix: string, name: string): boolean =>
 function headless(task: HeadKind, name: string, pooler: string, head: string): boolean {
   if (name.startsWith(pooler)) return task !== "classify" || head === "lm_head.";
   return name.startsWith("cls.seq_relationship.") || (task === "embed" && name.startsWith(head));
+}
+
+/** A model of vectors has a layer that they do not go through. */
+function keptPooler(prefix: string): NonNullable<Family["keeps"]> {
+  return (name, model) => {
+    const bare = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+    return asEncoder(model).task === "embed" && /^pooler\.dense\.(weight|bias)$/.test(bare) ? bare : undefined;
+  };
 }
 
 /** The first release called a norm's numbers gamma and beta; and a base model may have been saved with its prefix. */

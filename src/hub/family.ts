@@ -57,6 +57,8 @@ export interface Family {
   tensors(model: Architecture): readonly TensorRule[];
   /** Tensors of their files that mean nothing to the computation: buffers, and copies of tied weights. */
   ignores?(name: string, model: Architecture): boolean;
+  /** Tensors that are not read and written again all the same, because Python's class has them: gives their name there. */
+  keeps?(name: string, model: Architecture): string | undefined;
   /** How its classifiers gather a text, where it has such. */
   readonly classifier?: { readonly pool: "first"; readonly pooler: "tanh" | "relu" };
   /** Parts that are never trained, because its files do not hold them. */

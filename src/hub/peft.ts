@@ -18,6 +18,8 @@ export interface PeftModule {
   readonly ours: string;
   readonly at: number;
   readonly rows: number;
+  /** How many rows theirs has: more, where it is also a part of another matrix of ours, as Phi-3's gate_up_proj. */
+  readonly theirRows: number;
   readonly from: number;
   /** Row i of ours is row `order[i]` of theirs. */
   readonly order?: readonly number[];
@@ -43,6 +45,7 @@ export function peftModules(model: ModelConfig, family?: Family): PeftModule[] {
         ours: name,
         at: at - rows,
         rows,
+        theirRows: piece.shape[turn?.kind === "transpose" ? 1 : 0],
         from,
         ...(turn?.kind === "rows" && { order: turn.rows }),
         ...(turn?.kind === "transpose" && { turned: true }),
@@ -56,11 +59,12 @@ const rowsOf = ({ shape, turn }: Piece): number => (turn?.kind === "rows" ? turn
 /** Our own names: the place of a matrix, and of queries, keys and values in one the part. */
 function ownModules({ name, out, from, joined }: ReturnType<typeof linearMatrices>[number]): PeftModule[] {
   const place = name.replace(/\/weight$/, "").replaceAll("/", ".");
-  const whole = { name: place, ours: name, at: 0, rows: out, from };
+  const whole = { name: place, ours: name, at: 0, rows: out, theirRows: out, from };
   if (!joined) return [whole];
   const [q, k] = joined;
   const starts = [0, q, q + k];
-  return [whole, ...["q", "k", "v"].map((part, i) => ({ name: `${place}.${part}`, ours: name, at: starts[i], rows: joined[i], from }))];
+  const part = (i: number) => ({ ours: name, at: starts[i], rows: joined[i], theirRows: joined[i], from });
+  return [whole, ...["q", "k", "v"].map((which, i) => ({ name: `${place}.${which}`, ...part(i) }))];
 }
 
 /** Whether queries, keys and values, joined here, are one matrix of the family too, and so adapted as one. */
@@ -72,9 +76,21 @@ export function joinedInFamily(model: ModelConfig, family: Family | undefined): 
 
 const prefix = "base_model.model.";
 
+const isModuleOf =
+  ({ name }: AdaptedMatrix, { at, rows }: { at: number; rows: number }) =>
+  (module: PeftModule): boolean =>
+    module.ours === name && module.at === at && module.rows === rows && module.theirRows === rows;
+
+/** The targets whose adapters have a name there. */
+export const namedTargets = (matrices: readonly AdaptedMatrix[], modules: readonly PeftModule[]): ReadonlySet<string> => {
+  const named = (matrix: AdaptedMatrix) => matrix.parts.filter((part) => modules.some(isModuleOf(matrix, part)));
+  return new Set(matrices.flatMap((matrix) => named(matrix).map(({ target }) => target)));
+};
+
 /** What an adapter of ours is called there. */
-function moduleOf(modules: readonly PeftModule[], { name }: AdaptedMatrix, { at, rows }: { at: number; rows: number }): PeftModule {
-  const found = modules.find((module) => module.ours === name && module.at === at && module.rows === rows);
+function moduleOf(modules: readonly PeftModule[], matrix: AdaptedMatrix, part: { at: number; rows: number }): PeftModule {
+  const found = modules.find(isModuleOf(matrix, part));
+  const [{ name }, { at, rows }] = [matrix, part];
   if (!found) throw new FormatError(`the family has no matrix for rows ${at} to ${at + rows} of ${name}, so its adapter has no name`);
   return found;
 }
@@ -113,7 +129,7 @@ export function oursOfPeft(
   return new Map(
     [...tensors].map(([name, array]) => {
       const { ours = name, order } = names.get(name) ?? {};
-      return [ours, order ? { ...array, data: gathered(array.data as Float32Array, order) } : array];
+      return [ours, order ? { ...array, data: gathered(array.data as Float32Array, order, array.shape[1]) } : array];
     }),
   );
 }
@@ -126,8 +142,8 @@ function scattered(numbers: Float32Array, order: readonly number[]): Float32Arra
 }
 
 /** Rows of theirs in our order. */
-function gathered(numbers: Float32Array, order: readonly number[]): Float32Array {
-  const [result, width] = [new Float32Array(numbers.length), numbers.length / order.length];
+function gathered(numbers: Float32Array, order: readonly number[], width: number): Float32Array {
+  const result = new Float32Array(order.length * width);
   for (const [i, from] of order.entries()) result.set(numbers.subarray(from * width, (from + 1) * width), i * width);
   return result;
 }
@@ -236,10 +252,11 @@ export function parsePeftConfig(given: unknown, file: string): PeftConfig {
 
 const tensorName = /^(?:base_model\.model\.)?(.+)\.lora_([AB])(?:\.[^.]+)?\.weight$/;
 
+/** The two matrices of a module of theirs, and what it is of ours. */
 interface Narrow {
-  readonly module: PeftModule;
-  a?: HostArray;
-  b?: HostArray;
+  readonly modules: readonly PeftModule[];
+  readonly a?: HostArray;
+  readonly b?: HostArray;
 }
 
 /** What an adapter of PEFT's adds to our matrices. Modules that are not the model's, and wrong shapes, are told all at once. */
@@ -248,7 +265,8 @@ export function peftChanges(
   tensors: ReadonlyMap<string, HostArray>,
   { modules, family, where }: { modules: readonly PeftModule[]; family?: Pick<Family, "prefix">; where: string },
 ): Map<string, Change> {
-  const known = new Map(modules.map((module) => [module.name, module]));
+  const known = new Map<string, PeftModule[]>();
+  for (const module of modules) known.set(module.name, [...(known.get(module.name) ?? []), module]);
   const found = new Map<string, Narrow>();
   const [strange, wrong]: [string[], string[]] = [[], []];
   for (const [name, array] of tensors) {
@@ -258,13 +276,14 @@ export function peftChanges(
       strange.push(name);
       continue;
     }
-    const narrow = found.get(own.name) ?? { module: own };
-    found.set(own.name, side === "A" ? { ...narrow, a: array } : { ...narrow, b: array });
+    const narrow = found.get(own[0].name) ?? { modules: own };
+    found.set(own[0].name, side === "A" ? { ...narrow, a: array } : { ...narrow, b: array });
   }
-  for (const [name, { module, a, b }] of found) {
+  for (const [name, { modules: own, a, b }] of found) {
     const rank = a?.shape[0] ?? b?.shape[1] ?? 0;
-    const fits = a?.shape.join() === `${rank},${module.from}` && b?.shape.join() === `${module.rows},${rank}`;
-    if (!fits) wrong.push(`${name} has A [${a?.shape ?? "none"}] and B [${b?.shape ?? "none"}] beside [${module.rows}, ${module.from}]`);
+    const { theirRows, from } = own[0];
+    const fits = a?.shape.join() === `${rank},${from}` && b?.shape.join() === `${theirRows},${rank}`;
+    if (!fits) wrong.push(`${name} has A [${a?.shape ?? "none"}] and B [${b?.shape ?? "none"}] beside [${theirRows}, ${from}]`);
   }
   const problems = [
     ...(strange.length > 0 ? [`tensors that are no adapter of this model: ${listed(strange)}`] : []),
@@ -278,17 +297,17 @@ export function peftChanges(
 
 function changes(config: PeftConfig, narrow: readonly Narrow[]): Map<string, Change> {
   const byMatrix = new Map<string, Change[]>();
-  for (const { module, a, b } of narrow) {
+  for (const { modules, a, b } of narrow) {
+    const [first, second] = [a?.data as Float32Array, b?.data as Float32Array];
     const rank = a?.shape[0] ?? 0;
-    const alpha = patternOf(config.alpha_pattern, module.name) ?? config.lora_alpha;
-    const given = patternOf(config.rank_pattern, module.name) ?? config.r;
-    const scale = alpha / (config.use_rslora ? Math.sqrt(given) : given);
-    const change: Change = (into) => {
-      const [first, second] = [a?.data as Float32Array, b?.data as Float32Array];
-      const own = module.order ? gathered(second, module.order) : second;
-      addProduct(into, module.from, { at: module.at, rows: module.rows, a: first, b: own, rank, scale });
-    };
-    byMatrix.set(module.ours, [...(byMatrix.get(module.ours) ?? []), change]);
+    for (const { name, ours, at, rows, from, order } of modules) {
+      const alpha = patternOf(config.alpha_pattern, name) ?? config.lora_alpha;
+      const given = patternOf(config.rank_pattern, name) ?? config.r;
+      const scale = alpha / (config.use_rslora ? Math.sqrt(given) : given);
+      const change: Change = (into) =>
+        addProduct(into, from, { at, rows, a: first, b: order ? gathered(second, order, rank) : second, rank, scale });
+      byMatrix.set(ours, [...(byMatrix.get(ours) ?? []), change]);
+    }
   }
   return new Map([...byMatrix].map(([name, list]) => [name, (into: Float32Array) => list.forEach((change) => void change(into))]));
 }

@@ -20,6 +20,8 @@ export interface Matched {
   readonly rules: ReadonlyMap<string, TensorRule>;
   /** What a tensor of the family is called in this file. */
   readonly names: ReadonlyMap<string, string>;
+  /** Tensors of the file that the model does not read. */
+  readonly unread: readonly string[];
 }
 
 /** Finds every tensor that a model wants. What is missing, unexpected or of another shape is told all at once; nothing is made up. */
@@ -41,9 +43,8 @@ export function matched(family: Family, model: Architecture, layout: ParameterLa
   }
   const used = new Set(names.values());
   const bare = (name: string) => (name.startsWith(family.prefix) ? name : `${family.prefix}${name}`);
-  const spare = [...source.shapes.keys()].filter(
-    (name) => !used.has(name) && !family.ignores?.(name, model) && !family.ignores?.(bare(name), model),
-  );
+  const unread = [...source.shapes.keys()].filter((name) => !used.has(name));
+  const spare = unread.filter((name) => !family.ignores?.(name, model) && !family.ignores?.(bare(name), model));
   const problems = [
     ...told("missing", missing.map(shown)),
     ...told("unexpected", spare.map(shown)),
@@ -53,7 +54,7 @@ export function matched(family: Family, model: Architecture, layout: ParameterLa
     throw new FormatError(
       `${source.where}: the tensors are not those of this config (${family.name}); ${problems.join("; ")}. Do config.json and the weights belong together?`,
     );
-  return { rules, names };
+  return { rules, names, unread };
 }
 
 const most = 30;

@@ -20,7 +20,7 @@ export const hfExporter: Exporter = {
   async write({ trained, weights, write }): Promise<Shipped> {
     const model = architectureOf(trained.model, "hf");
     const { family, config } = chosen(trained, model);
-    const tensors = theirsOf(family.tensors(model), (name) => trained.weights.numbers(name));
+    const tensors = [...theirsOf(family.tensors(model), (name) => trained.weights.numbers(name)), ...keptOf(trained, family, model)];
     const dtype = weights === "f16" ? "F16" : keptAs(tensors, trained.hub);
     for (const [name, content] of Object.entries(filesOf(trained, model, { ...config, ...dtypeKeys(config, dtype) })))
       write(name, typeof content === "string" ? content : pythonJson(content, trained.hub?.floats));
@@ -43,6 +43,14 @@ export const hfExporter: Exporter = {
     };
   },
 };
+
+/** What came with a model, is not read here, and belongs to Python's class. */
+function keptOf({ weights }: TrainedModel, family: Family, model: Architecture): Theirs[] {
+  return [...(weights.unread ?? [])].flatMap(([name, tensor]) => {
+    const kept = family.keeps?.(name, model);
+    return kept === undefined ? [] : [{ name: kept, shifted: false, ...tensor }];
+  });
+}
 
 /** The family that a model came from, or is; or every reason why it is none. */
 function chosen({ name, hub, labels }: TrainedModel, model: Architecture): { readonly family: Family; readonly config: JsonObject } {

@@ -19,7 +19,7 @@ import { isEmbedding } from "../ops/lookup.ts";
 import { foldConstants } from "../runtime/fold.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { halfBits } from "../weights/half.ts";
-import { type QuantiseForm, quantiseGraph } from "../weights/quantise.ts";
+import { quantiseGraph } from "../weights/quantise.ts";
 import type { Exporter, ExportJob, ExportWeights, Shipped } from "./exporter.ts";
 import { fileEndings, onnxConfigs, onnxShipped } from "./onnx-folder.ts";
 
@@ -93,8 +93,7 @@ function refuseUncached(model: Extract<ModelConfig, { model: "decoder" | "encode
 async function writeModel(job: ExportJob, file: string, built: Graph): Promise<boolean> {
   const { trained, weights } = job;
   const folded = await foldConstants(cleanUp(built), trained.device.engine);
-  const form = quantised[weights];
-  const graph = form ? quantiseGraph(folded, form, (name) => trained.weights.numbers(name)) : folded;
+  const graph = rounded(folded, weights, (name) => trained.weights.numbers(name));
   const halved = halvedIn(graph, weights);
   const large = bytesOf(graph, halved) > job.largest;
   const beside = large ? job.growing(`onnx/${file}_data`) : undefined;
@@ -111,7 +110,15 @@ async function writeModel(job: ExportJob, file: string, built: Graph): Promise<b
   return large;
 }
 
-const quantised: Readonly<Partial<Record<ExportWeights, QuantiseForm>>> = { q8: "8 in halves", q4: 4 };
+/**
+ * 4 bits are read by products of their own, which all engines of transformers.js have. Of 8 bits only the newest have them, and in a page
+ * they are ten times as slow as those of 32; so these numbers are turned into 32 bits in ONNX's own operators, which an engine does once,
+ * while it loads the file.
+ */
+function rounded(graph: Graph, weights: ExportWeights, numbers: (name: string) => Float32Array): Graph {
+  if (weights === "q4") return quantiseGraph(graph, 4, numbers);
+  return weights === "q8" ? quantiseGraph(graph, 8, numbers, "numbers") : graph;
+}
 
 /**
  * Which parameters have 16 bits: all, or beside matrices of few bits the tables that are looked up, which are the greater part of a small

@@ -313,9 +313,12 @@ function interfaceOf(file: string, { inputs, outputs }: Graph): string {
   return `\`${file}\`: ${list(inputs)} → ${list(outputs)}`;
 }
 
-const roundingNotes = (weights: ExportWeights): string[] =>
-  weights === "q8" || weights === "q4"
-    ? [
-        "Rounded weights are products of ONNX Runtime's own (`MatMulNBits` of 4 bits; 8 bits are two of them), which other runtimes may lack.",
-      ]
-    : [];
+const roundingNotes = (weights: ExportWeights): string[] => {
+  const notes: Partial<Record<ExportWeights, string>> = {
+    f16: "Numbers of 16 bits become 32 bits when the file is loaded, and all arithmetic is in 32.",
+    q8: "Numbers of 8 bits become 32 bits when the file is loaded, and all arithmetic is in 32: a small file, as fast as the large one.",
+    q4: "Products with 4 bits are ONNX Runtime's own (`MatMulNBits`), which other runtimes may lack.",
+  };
+  const note = notes[weights];
+  return note === undefined ? [] : [note];
+};

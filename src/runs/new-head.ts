@@ -2,8 +2,8 @@ import { ConfigError, GraphError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { familyCalled } from "../hub/families.ts";
-import type { ModelConfig } from "../models/any.ts";
 import { type DecoderConfig, type EncoderConfig, encoderConfig } from "../models/config.ts";
+import type { Weights } from "../weights/weights.ts";
 import type { Task } from "./config.ts";
 import { trainingDefaults } from "./defaults.ts";
 import type { OpenRun } from "./folder.ts";
@@ -55,22 +55,38 @@ function headedDecoder(model: DecoderConfig, task: "classify" | "tag"): EncoderC
 /** Numbers of a head: what is asked of it is new, so they are too. */
 const isHead = (name: string): boolean => /^encoder\/(labels|pooler)\//.test(name);
 
-/** Puts all but the head of a model into one with another head; gives what is new. */
-export function carryBody(into: ParameterBuffer, from: ParameterBuffer, body: ModelConfig): string[] {
+/** Puts all but the head of a model into one with another head; gives what is new. Of a head, what lies unread beside the model is known too. */
+export function carryBody(into: ParameterBuffer, from: ParameterBuffer, { config, body }: OpenRun, unread?: Weights["unread"]): string[] {
   const fresh: string[] = [];
+  const beside = besideOf(config, unread);
   const known = new Set(from.layout.entries.map(({ name }) => name));
   for (const { name, shape, offset } of into.layout.entries) {
     if (isHead(name)) {
-      fresh.push(name);
+      const found = beside(name, shape);
+      if (found) into.data.set(found, offset);
+      else fresh.push(name);
       continue;
     }
-    const own = body.model === "decoder" ? name.replace(/^encoder\//, "decoder/") : name;
+    const own = body?.model === "decoder" ? name.replace(/^encoder\//, "decoder/") : name;
     const source = known.has(own) ? from.view(own) : undefined;
     if (source?.shape.slice(1).join() !== shape.slice(1).join() || source.shape[0] > shape[0])
       throw new GraphError(`the parameter "${name}" [${shape}] cannot be that of the model it begins from, [${source?.shape ?? "none"}]`);
     into.data.set(source.data as Float32Array, offset);
   }
   return fresh;
+}
+
+/** A parameter of a head among the tensors that a model did not read: BERT's pooler lies beside many that have no use for it. */
+function besideOf({ model, hub }: OpenRun["config"], unread: Weights["unread"] = new Map()) {
+  const family = hub && familyCalled(hub.family);
+  const rules = new Map(family?.classifier && model.model === "encoder" ? family.tensors(model).map((rule) => [rule.ours, rule]) : []);
+  return (name: string, shape: readonly number[]): Float32Array | undefined => {
+    const rule = rules.get(name);
+    if (!family || !rule || !("theirs" in rule) || rule.theirs.length !== 1) return undefined;
+    const [{ name: theirs }] = rule.theirs;
+    const found = unread.get(theirs) ?? unread.get(theirs.slice(family.prefix.length));
+    return found?.shape.join() === shape.join() ? found.numbers() : undefined;
+  };
 }
 
 /** What is said of a head that is new. */

@@ -9,6 +9,7 @@ import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../mo
 import type { OwnModel } from "../models/own.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
+import type { Weights } from "../weights/weights.ts";
 import type { Origin, RunConfig } from "./config.ts";
 import { noWeights, type OpenRun, shippedFile } from "./folder.ts";
 import { modelWeights } from "./weights.ts";
@@ -24,10 +25,10 @@ type Given = OwnModel | Readonly<Record<string, unknown>>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** The weights that a run has now, and where they are from. */
-export function parentWeights(parent: OpenRun): { readonly weights: ParameterBuffer; readonly origin: Origin } {
+export function parentWeights(parent: OpenRun): Pick<Weights, "unread"> & { readonly weights: ParameterBuffer; readonly origin: Origin } {
   const found = modelWeights(parent);
   const origin = originOf(parent);
-  return { weights: found.buffer, origin }; // refused if the file was replaced since it was opened
+  return { weights: found.buffer, unread: found.unread, origin }; // refused if the file was replaced since it was opened
 }
 
 /** Where weights are from. */

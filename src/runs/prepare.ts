@@ -12,11 +12,11 @@ import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { chatOf } from "../hub/chat.ts";
 import { familyCalled } from "../hub/families.ts";
-import { joinedInFamily } from "../hub/peft.ts";
+import { joinedInFamily, namedTargets, peftModules } from "../hub/peft.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
 import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
-import { type Lora, loraTargets } from "../models/lora.ts";
+import { adaptedMatrices, type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
@@ -143,8 +143,8 @@ export async function prepare(
     ? continuedModel(from, given, labels?.length, labelling)
     : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
+  if (from && settings.lora && labels) refuseNewLabels(from, labels);
   const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
-  if (from && lora && labels) refuseNewLabels(from, labels);
   const asked = from ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora)) : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
@@ -191,13 +191,13 @@ export async function prepare(
 
 /** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
 function startOf(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
-  const { weights, origin } = parentWeights(from);
+  const { weights, unread, origin } = parentWeights(from);
   const start = initialise(layout, chance(seed));
   if (!from.body) {
     carryOver(start, weights);
     return { start, origin, said: [] };
   }
-  const fresh = carryBody(start, weights, from.body);
+  const fresh = carryBody(start, weights, from, unread);
   const numbers = fresh.reduce((sum, name) => sum + elementCount(start.view(name).shape), 0);
   return { start, origin, said: [newHeadSentence(from.folder, fresh, numbers)] };
 }
@@ -222,8 +222,16 @@ function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): Beg
 
 /** An adapter with everything settled: its targets are named one by one. */
 function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig, hub?: HubRecord): Lora {
-  const whole = joinedInFamily(model, hub && familyCalled(hub.family));
-  return { rank, alpha, dropout, targets: loraTargets(modelLoss(model), targets, { whole }) };
+  const family = hub && familyCalled(hub.family);
+  const chosen = loraTargets(modelLoss(model), targets, { whole: joinedInFamily(model, family) });
+  const named = namedTargets(adaptedMatrices(modelLoss(model), { targets: chosen }), peftModules(model, family));
+  const nameless = chosen.filter((target) => !named.has(target));
+  if (nameless.length > 0 && !targets?.includes("all"))
+    throw new ConfigError(
+      sentence`${nameless.join(" and ")} of ${family?.name ?? "this model"} are parts of one matrix there, and an adapter of a part has no name; choose other ${setting("loraTargets")}: ${[...named].join(", ")}`,
+      { code: "config.conflict", path: "training.lora.targets" },
+    );
+  return { rank, alpha, dropout, targets: chosen.filter((target) => named.has(target)) };
 }
 
 /** An adapter needs something to stand beside. */

@@ -1,8 +1,9 @@
+import type { TypedArray } from "../base/arrays.ts";
 import { buildGraph } from "../graph/graph.ts";
 import { modelLoss } from "../models/any.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { fewestInputs, matricesOf, quantiseGraph } from "../weights/quantise.ts";
+import { fewestInputs, matricesOf, quantiseGraph, quantiseLater } from "../weights/quantise.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Warn } from "./reading.ts";
 import type { TrainedModel, TrainedParts } from "./trained.ts";
@@ -14,7 +15,19 @@ export function baked(weights: Weights, device: Device): Pick<CompileOptions, "d
   const { precision = "f32" } = device;
   const sources = { device, weights: (name: string) => weights.source(name), folder: weights.folder };
   if (precision === "f32") return sources;
-  return { ...sources, rewrite: (graph) => quantiseGraph(graph, bitsOf[precision], (name) => weights.numbers(name)) };
+  const numbers = (name: string) => weights.numbers(name);
+  const { keep } = weights;
+  if (!keep) return { ...sources, rewrite: (graph) => quantiseGraph(graph, bitsOf[precision], numbers) };
+  const rounded = new Map<string, () => TypedArray>();
+  const sourceOf = (name: string) => {
+    const make = rounded.get(name);
+    return make ? keep(name, make) : weights.source(name);
+  };
+  return {
+    ...sources,
+    weights: sourceOf,
+    rewrite: (graph) => quantiseLater(graph, bitsOf[precision], numbers, (name, make) => rounded.set(name, make)),
+  };
 }
 
 const told = new WeakSet<TrainedModel>();

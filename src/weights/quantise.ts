@@ -1,12 +1,15 @@
-import { array } from "../base/arrays.ts";
+import { array, type TypedArray } from "../base/arrays.ts";
 import { NonFiniteError } from "../base/errors.ts";
 import { copyNode, rewrite } from "../graph/cleanup.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { constant, isParameter, leafName } from "../graph/leaves.ts";
+import { constant, isParameter, leafName, type Parameter, parameter, zeros } from "../graph/leaves.ts";
 import { atPlace } from "../graph/place.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
-import { add } from "../ops/arithmetic.ts";
-import { isLinear } from "../ops/products.ts";
+import { tensorType } from "../graph/type.ts";
+import { add, mul, sub } from "../ops/arithmetic.ts";
+import { cast } from "../ops/compare.ts";
+import { reshape, slice } from "../ops/movement.ts";
+import { isLinear, linear } from "../ops/products.ts";
 import { type Bits, blockSize, quantisedLinear } from "../ops/quantised.ts";
 
 /** A matrix [out, in] in few bits. */
@@ -33,39 +36,6 @@ export function quantise(weights: Float32Array, [out, from]: readonly [number, n
   }
   return { bits, shape: [out, from], packed, scales };
 }
-
-/**
- * 8 bits as two matrices of 4, w = s · (16 (u − 8) + (l − 8)) for the upper and the lower half of a byte: the same precision where there are
- * products with 4 bits alone. The whole numbers go from −136 to 119.
- */
-export function quantiseInHalves(
-  weights: Float32Array,
-  [out, from]: readonly [number, number],
-): readonly [upper: Quantised, lower: Quantised] {
-  const blocks = Math.ceil(from / blockSize);
-  const bytes = blockSize / 2;
-  const [upper, lower] = [0, 1].map(() => new Uint8Array(out * blocks * bytes).fill(0x88));
-  const scales = new Float32Array(out * blocks);
-  for (let block = 0; block < out * blocks; block++) {
-    const [row, column] = [Math.floor(block / blocks), (block % blocks) * blockSize];
-    const part = weights.subarray(row * from + column, row * from + Math.min(column + blockSize, from));
-    const scale = largestOf(part) / -lowestOfHalves;
-    scales[block] = scale;
-    for (let i = 0; i < part.length; i++) {
-      const q = scale === 0 ? lowestOfHalves : Math.min(255, Math.max(0, Math.round(part[i] / scale) + lowestOfHalves));
-      const [at, shift] = [block * bytes + (i >> 1), 4 * (i % 2)];
-      upper[at] = (upper[at] & ~(0xf << shift)) | ((q >> 4) << shift);
-      lower[at] = (lower[at] & ~(0xf << shift)) | ((q & 0xf) << shift);
-    }
-  }
-  const shape = [out, from] as const;
-  return [
-    { bits: 4, shape, packed: upper, scales: scales.map((scale) => 16 * scale) },
-    { bits: 4, shape, packed: lower, scales },
-  ];
-}
-
-const lowestOfHalves = 136;
 
 const half = (bits: Bits): number => 2 ** (bits - 1);
 
@@ -118,45 +88,98 @@ export function matricesOf(graph: Graph): { readonly all: readonly string[]; rea
   return { all: names(found), narrow: names(found.filter(({ from }) => from < fewestInputs)) };
 }
 
-/** Whole numbers of 4 or 8 bits, or of 8 for readers that have products with 4 alone. */
-export type QuantiseForm = Bits | "8 in halves";
+/** A product with few bits, or one with the 32 bits that the rounded numbers are turned into before: for readers that have no such products. */
+export type QuantisedAs = "products" | "numbers";
+
+/**
+ * A graph in which the same products read rounded weights that are not there yet: as parameters of their own, told to `later` with what makes
+ * their numbers. So a model is rounded matrix by matrix while a session is made, and never in memory as a whole.
+ */
+export function quantiseLater(
+  graph: Graph,
+  bits: Bits,
+  weightsOf: (name: string) => Float32Array,
+  later: (name: string, make: () => TypedArray) => void,
+): Graph {
+  const made = new Map<string, { packed: Parameter; scales: Parameter }>();
+  let last: { readonly key: string; readonly value: Quantised } | undefined; // packed numbers and scales are asked for one after the other
+  const declared = (node: Node, { name, out, from, scale }: NonNullable<ReturnType<typeof matrixOf>>) => {
+    const key = `${name} × ${scale}`;
+    const found = made.get(key);
+    if (found) return found;
+    const quantised = () => {
+      if (last?.key !== key) last = { key, value: quantise(weightsOf(name), [out, from], bits) };
+      refuseNonFinite(name, last.value.scales);
+      return last.value;
+    };
+    const blocks = Math.ceil(from / blockSize);
+    const types = { packed: tensorType("uint8", [out, blocks, (blockSize * bits) / 8]), scales: tensorType("float32", [out * blocks]) };
+    const named = (part: keyof typeof types) => parameter(`${key} (q${bits} ${part})`, types[part], zeros, node);
+    const tensors = { packed: named("packed"), scales: named("scales") };
+    later(leafName(tensors.packed), () => quantised().packed);
+    later(leafName(tensors.scales), () => (scale === 1 ? quantised().scales : quantised().scales.map((value) => value * scale)));
+    made.set(key, tensors);
+    return tensors;
+  };
+  const result = rewrite(graph, (node, inputs) => {
+    const matrix = matrixOf(node, inputs);
+    if (!matrix || matrix.from < fewestInputs) return copyNode(node, inputs);
+    const [x, , bias] = inputs;
+    const { packed, scales } = declared(node, matrix);
+    return atPlace(node, () => {
+      const y = quantisedLinear(x, packed, scales, { bits, from: matrix.from });
+      return [bias ? add(y, bias) : y];
+    });
+  });
+  const read = new Set(graphNodes(result).flatMap((node) => (isParameter(node) ? [node.attributes.name] : [])));
+  const own = [...made.values()].flatMap(({ packed, scales }) => [packed, scales]).map((one) => [leafName(one), one] as const);
+  return { ...result, parameters: new Map([...[...graph.parameters].filter(([name]) => read.has(name)), ...own]) };
+}
 
 /** A graph in which every product with a weight matrix reads rounded weights. Tables that are looked up keep their own. */
-export function quantiseGraph(graph: Graph, form: QuantiseForm, weightsOf: (name: string) => Float32Array): Graph {
-  const bits = form === "8 in halves" ? 4 : form;
-  const made = new Map<string, { packed: Tensor; scales: Tensor }[]>();
+export function quantiseGraph(graph: Graph, bits: Bits, weightsOf: (name: string) => Float32Array, as: QuantisedAs = "products"): Graph {
+  const made = new Map<string, { packed: Tensor; scales: Tensor }>();
   const roundedTo = (name: string, [out, from]: readonly [number, number], scale: number) => {
     const key = `${name} ${scale}`;
     const found = made.get(key);
     if (found) return found;
-    const numbers = weightsOf(name);
-    const parts = form === "8 in halves" ? quantiseInHalves(numbers, [out, from]) : [quantise(numbers, [out, from], form)];
-    const tensors = parts.map(({ packed, scales }) => {
-      refuseNonFinite(name, scales);
-      const factors = scale === 1 ? scales : scales.map((value) => value * scale);
-      return {
-        packed: constant(array("uint8", packed, [out, scales.length / out, packed.length / scales.length])),
-        scales: constant(array("float32", factors)),
-      };
-    });
+    const { packed, scales } = quantise(weightsOf(name), [out, from], bits);
+    refuseNonFinite(name, scales);
+    const factors = scale === 1 ? scales : scales.map((value) => value * scale);
+    const blocks = scales.length / out;
+    const tensors = {
+      packed: constant(array("uint8", packed, [out, blocks, packed.length / scales.length])),
+      scales: constant(array("float32", factors)),
+    };
     made.set(key, tensors);
     return tensors;
   };
-  const rounded = new Set<string>();
+  const done = new Set<string>();
   const result = rewrite(graph, (node, inputs) => {
     const matrix = matrixOf(node, inputs);
     if (!matrix || matrix.from < fewestInputs) return copyNode(node, inputs);
     const [x, , bias] = inputs;
     const { name, out, from, scale } = matrix;
-    rounded.add(name);
-    const parts = roundedTo(name, [out, from], scale);
+    done.add(name);
+    const rounded = roundedTo(name, [out, from], scale);
     return atPlace(node, () => {
-      const y = parts.map(({ packed, scales }) => quantisedLinear(x, packed, scales, { bits, from })).reduce((a, b) => add(a, b));
+      if (as === "numbers") return [linear(x, numbersOf(rounded, [out, from]), bias, { transposed: true })];
+      const y = quantisedLinear(x, rounded.packed, rounded.scales, { bits, from });
       return [bias ? add(y, bias) : y];
     });
   });
-  for (const name of graph.parameters.keys()) if (!rounded.has(name)) refuseNonFinite(name, weightsOf(name));
+  for (const name of graph.parameters.keys()) if (!done.has(name)) refuseNonFinite(name, weightsOf(name));
   return result;
+}
+
+/** (q − half) · scale in 32 bits, [out, in], from numbers of 8. */
+function numbersOf(
+  { packed, scales }: { readonly packed: Tensor; readonly scales: Tensor },
+  [out, from]: readonly [number, number],
+): Tensor {
+  const [, blocks, size] = packed.shape;
+  const whole = mul(sub(cast(packed, "float32"), half(8)), reshape(scales, [out, blocks, 1]));
+  return slice(reshape(whole, [out, blocks.times(size)]), 1, 0, from);
 }
 
 /** A product that rounds what it reads would turn NaN and infinity into ordinary numbers, so they are found here or never. */

@@ -1,3 +1,4 @@
+import type { TypedArray } from "../base/arrays.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { WeightSource } from "../onnx/emit.ts";
 
@@ -11,8 +12,17 @@ export interface Weights {
   readonly folder?: string;
   /** All of them in one flat buffer, made when it is first asked for: what feeds weights, feeds this. */
   readonly buffer: ParameterBuffer;
+  /** Puts other numbers where an engine finds them, under a name; of weights that lie in a file of their own there is no such place. */
+  keep?(name: string, make: () => TypedArray): WeightSource;
+  /** Of a model from outside: tensors of its files that it does not read, by their names there. */
+  readonly unread?: ReadonlyMap<string, Unread>;
   /** Removes what was put on the disk for an engine; it is made again when it is asked for. */
   release?(): void;
+}
+
+export interface Unread {
+  readonly shape: readonly number[];
+  numbers(): Float32Array;
 }
 
 /** Weights in memory. */

@@ -7,14 +7,25 @@ import { chance } from "../../src/base/chance.ts";
 import type { Batches } from "../../src/batches/batch.ts";
 import { openHubFolder } from "../../src/disk/hub-folder.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
-import { oursOfPeft, parsePeftConfig, peftChanges, peftConfig, peftModules, peftTensors } from "../../src/hub/peft.ts";
+import {
+  joinedInFamily,
+  namedTargets,
+  oursOfPeft,
+  parsePeftConfig,
+  peftChanges,
+  peftConfig,
+  peftModules,
+  peftTensors,
+} from "../../src/hub/peft.ts";
 import { modelLoss } from "../../src/models/any.ts";
-import { adapted, adaptedMatrices, adapterLayout } from "../../src/models/lora.ts";
+import { adapted, adaptedMatrices, adapterLayout, loraTargets } from "../../src/models/lora.ts";
 import { nodeDevice } from "../../src/node/device.ts";
+import { changesOf } from "../../src/runs/adapter.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import { fit as trainSteps } from "../../src/training/fit.ts";
 import { AdamW } from "../../src/training/optimizers.ts";
 import { changedWeights } from "../../src/weights/adapted.ts";
+import { initialise } from "../../src/weights/initialise.ts";
 import { loadParameters } from "../../src/weights/load.ts";
 import { readSafetensors } from "../../src/weights/safetensors.ts";
 import type { Weights } from "../../src/weights/weights.ts";
@@ -151,4 +162,40 @@ test("what an adapter has that is not read is told by name", () => {
   expect(() => peftChanges(config, narrow, { modules, family, where: "here" })).toThrow(
     "of another shape: model.layers.0.self_attn.q_proj has A [2,48] and B [32,4] beside [32, 24]",
   );
+});
+
+const families = "gpt2 llama llama3 mistral qwen2 qwen3 gemma gemma2 gemma3 neox pythia phi phi3 opt bert-classify t5 bart".split(" ");
+
+test.each(families)("%s: adapters have the family's names, and go there and back bit by bit", (name) => {
+  const found = openHubFolder(join(import.meta.dirname, "models", name));
+  const own = peftModules(found.model, found.family);
+  const names = new Set(own.map((module) => module.name));
+  const joined = joinedInFamily(found.model, found.family);
+  const all = loraTargets(modelLoss(found.model), ["all"], { whole: joined });
+  const named = namedTargets(adaptedMatrices(modelLoss(found.model), { targets: all }), own);
+  const wide = { rank: 2, alpha: 3, dropout: 0, targets: all.filter((target) => named.has(target)) };
+  expect(all.filter((target) => !named.has(target))).toEqual(name === "phi3" ? ["gate", "expand"] : []);
+  expect(joined).toBe(["gpt2", "neox", "pythia", "phi3"].includes(name));
+  const list = adaptedMatrices(modelLoss(found.model), wide);
+  const buffer = initialise(adapterLayout(adapted(modelLoss(found.model), wide)), chance(4));
+  for (const { name: parameter } of buffer.layout.entries) {
+    const source = chance(5).fork(parameter);
+    const data = buffer.view(parameter).data as Float32Array;
+    for (let i = 0; i < data.length; i++) data[i] = source.normal(i);
+  }
+  const theirs = new Map(peftTensors(list, own, buffer));
+  for (const tensor of theirs.keys()) expect(names).toContain(tensor.replace(/^base_model\.model\.(.*)\.lora_[AB]\.weight$/, "$1"));
+  const back = new ParameterBuffer(buffer.layout);
+  loadParameters(back, oursOfPeft(list, own, theirs), name);
+  expect(back.data).toEqual(buffer.data);
+  // read as a stranger's, it changes what our own adapter changes
+  const config = parsePeftConfig(peftConfig(wide, { matrices: list, modules: own, base: name, task: "lm" }), name);
+  const [read, meant] = [peftChanges(config, theirs, { modules: own, family: found.family, where: name }), changesOf(list, wide, buffer)];
+  expect([...read.keys()].sort()).toEqual([...meant.keys()].sort());
+  for (const { name: parameter, out, from } of list) {
+    const [one, other] = [new Float32Array(out * from), new Float32Array(out * from)];
+    read.get(parameter)?.(one);
+    meant.get(parameter)?.(other);
+    expect(one).toEqual(other);
+  }
 });

@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { open, train } from "../../src/entries/qkv.ts";
 import type { GivenRow } from "../../src/text/given.ts";
+import { readSafetensors } from "../../src/weights/safetensors.ts";
 
 // Models of Hugging Face, and runs, that are trained for another task: the head is new, and everything else is carried over.
 
@@ -59,6 +60,17 @@ describe("a new head", () => {
     const { run, said } = await trained(texts, join(models, "roberta-mlm"), "roberta", { steps: 2 });
     expect(run.model).toMatchObject({ task: "classify", pool: "first", pooler: "tanh" });
     expect(said.join()).toContain("encoder/pooler/weight");
+  });
+
+  it("takes the layer that lies unread beside the model", async () => {
+    const { run, said } = await trained(texts, join(models, "bert-embed"), "beside", {
+      steps: 1,
+      lr: 0,
+      model: { pool: "first", pooler: "tanh" },
+    });
+    expect(said.join()).not.toContain("encoder/pooler");
+    const file = readSafetensors(readFileSync(join(models, "bert-embed", "model.safetensors")), "bert-embed").tensors;
+    expect(run.weights.numbers("encoder/pooler/weight")).toEqual(file.get("pooler.dense.weight")?.data);
   });
 
   it("may gather texts otherwise", async () => {

@@ -15,12 +15,11 @@ afterAll(() => rmSync(place, { recursive: true, force: true }));
 const tensorsOf = (folder: string) => readSafetensors(readFileSync(join(folder, "model.safetensors")), folder).tensors;
 const configOf = (folder: string) => JSON.parse(readFileSync(join(folder, "config.json"), "utf8"));
 
-/** Rows before the first position, which no position reads; and a layer that vectors do not go through. */
+/** Rows before the first position, which no position reads. */
 const unread: Readonly<Record<string, RegExp>> = {
   "roberta-classify": /position_embeddings/,
   "roberta-mlm": /position_embeddings/,
   bart: /embed_positions/,
-  "bert-embed": /^pooler\./,
 };
 
 const names = [

@@ -39,6 +39,19 @@ describe("goes on past the context", () => {
     expect(first).toMatchObject({ tokens: 3 * context, finish: "length" });
   });
 
+  it.each([
+    [
+      "Gemma",
+      "--kv-heads 1 --qk-norm --window 5 --window-every 2 --rope-local-base 100 --norm-place both --activation geglu-tanh --scores-cap 20",
+    ],
+    ["GPT-NeoX", "--rope-share 0.5 --rope-scaling llama3 --rope-original 8 --parallel own-norm --bias qkv --scores-bias --no-norm-bias"],
+  ])("a decoder with the options of %s", async (name, options) => {
+    const sizes = "--layers 2 --heads 2 --width 16 --context 16 --batch 4 --steps 6 --threads 1";
+    await train("rhyme.txt", name, "--tokenizer", "char", ...sizes.split(" "), ...options.split(" "));
+    const { first } = await written(name, "the", "--tokens", `${3 * context}`, "--bias", `${end}=-Infinity`);
+    expect(first).toMatchObject({ tokens: 3 * context, finish: "length" });
+  });
+
   it.each(["rnn", "gru", "lstm"])("an RNN of the cell %s, which takes any prompt", async (cell) => {
     await train("rhyme.txt", cell, "--tokenizer", "char", "--model", "rnn", "--cell", cell, ...small);
     const args = [cell, "the cat sat on the mat, line", "--tokens", `${3 * context}`, "--bias", `${end}=-Infinity`, "--strict"];

@@ -9,7 +9,7 @@ import { type Chance, chance } from "../../src/base/chance.ts";
 // happened. 20 kills here; `npm run kills` does 200.
 
 const kills = Number(process.env.QKV_KILLS ?? 20);
-const kinds = kills > 20 ? 5 : 2;
+const kinds = kills > 20 ? 6 : 2;
 const each = Math.ceil(kills / kinds);
 const steps = 5 * each; // a round between two kills takes one step at least, and rarely more than four
 const command = join(import.meta.dirname, "../../dist/cli/main.js");
@@ -40,6 +40,7 @@ const runs: Record<string, readonly string[]> = {
   "an encoder–decoder": [data.translate, "--heads", "2", "--tokenizer", "char", ...small, ...often],
   "a classifier": [data.classify, "--heads", "2", "--optimizer", "sgd", "--tokenizer", "char", ...small, ...often],
   "one that goes on from another": [data.classify, "--from", parent, "--freeze", "encoder/tokens", ...small, ...often],
+  "an adapter": [data.classify, "--from", parent, "--lora", "2", "--lora-dropout", "0.1", ...small, ...often],
   "an RNN": [data.lm, "--model", "rnn", "--context", "8", "--optimizer", "adam", ...small, ...often],
 };
 const chosen = Object.entries(runs).slice(0, kinds);
@@ -126,7 +127,8 @@ describe("a run that is killed again and again", () => {
       expect(killed).toBe(each);
       expect(inside).toBeGreaterThanOrEqual(Math.floor(each / 10));
       console.log(`${name}: ${killed} kills, ${inside} of them inside a save`);
-      const files = ["model.safetensors", `checkpoints/${steps}/weights.safetensors`, `checkpoints/${steps}/optimizer.safetensors`];
+      const shipped = name === "an adapter" ? "adapter/adapter_model.safetensors" : "model.safetensors";
+      const files = [shipped, `checkpoints/${steps}/weights.safetensors`, `checkpoints/${steps}/optimizer.safetensors`];
       for (const file of files) expect(readFileSync(join(broken, file)).equals(readFileSync(join(straight, file))), file).toBe(true);
       expect(logOf(broken)).toEqual(logOf(straight));
       expect(readdirSync(join(broken, "checkpoints")).sort()).toEqual(readdirSync(join(straight, "checkpoints")).sort());

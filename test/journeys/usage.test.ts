@@ -23,6 +23,11 @@ describe("wrong usage", () => {
       ["train", "a.txt", "--positions", "rotory"],
       /'--positions <kind>' argument 'rotory' is invalid\. Allowed choices are learned, sinusoidal, rotary, alibi, relative, none\./,
     ],
+    [
+      "heads of keys that do not fit those of queries",
+      ["train", "a.txt", "--heads", "4", "--kv-heads", "3"],
+      /--kv-heads: 3 heads of keys and values cannot serve 4 heads of queries equally; --kv-heads must divide --heads: 1, 2, 4/,
+    ],
     ["an unknown task", ["train", "a.txt", "--task", "speak"], /Allowed choices are lm, classify, tag, translate\./],
     [
       "a word for a number",

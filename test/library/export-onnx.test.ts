@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -19,6 +19,7 @@ import { rnnEncoderDecoder, rnnLanguageModel } from "../../src/models/rnn.ts";
 import { compile } from "../../src/node/device.ts";
 import { ModelProtoSchema } from "../../src/onnx/onnx_pb.ts";
 import type { TrainedModel } from "../../src/trained/trained.ts";
+import { quantise } from "../../src/weights/quantise.ts";
 import { architectures } from "../support/architectures.ts";
 import { cacheAfter, emptyCache, type Fed, largestGap, livelyModel, longs, sessionOf } from "../support/exported.ts";
 
@@ -388,14 +389,26 @@ describe("the files", () => {
     expect(graph?.input.map(({ name }) => name).slice(0, 3)).toEqual(["input_ids", "attention_mask", "position_ids"]);
   });
 
-  it.each<[ExportWeights, string]>([
-    ["q8", "model_quantized"],
-    ["q4", "model_q4"],
-  ])("of %s have products with 4 bits alone beside them", async (weights, file) => {
-    const { graph } = modelIn(await exported(livelyModel({ ...plain, width: 64, heads: 2 }), { weights }), file);
-    const others = graph?.node.filter(({ domain }) => domain !== "") ?? [];
+  it("of q4 have products with 4 bits alone beside them, and those of q8 none", async () => {
+    const trained = livelyModel({ ...plain, width: 64, heads: 2 });
+    const othersIn = async (weights: ExportWeights, file: string) =>
+      modelIn(await exported(trained, { weights }), file).graph?.node.filter(({ domain }) => domain !== "") ?? [];
+    const others = await othersIn("q4", "model_q4");
     expect(new Set(others.map(({ opType }) => opType))).toEqual(new Set(["MatMulNBits"]));
     expect(new Set(others.map(({ attribute }) => Number(attribute.find(({ name }) => name === "bits")?.i)))).toEqual(new Set([4]));
+    expect(await othersIn("q8", "model_quantized")).toEqual([]);
+  });
+
+  it("of 8 bits hold the very numbers that qkv rounds to, in about a quarter of the bytes", async () => {
+    const trained = livelyModel({ ...plain, width: 72, heads: 2, hidden: 80, tie: false });
+    const bytes = async (weights: ExportWeights, file: string) => statSync(join(await exported(trained, { weights }), "onnx", file)).size;
+    expect((await bytes("q8", "model_quantized.onnx")) / (await bytes("f32", "model.onnx"))).toBeLessThan(0.45); // with the graph itself
+    const { graph } = modelIn(await exported(trained, { weights: "q8" }), "model_quantized");
+    const packed = graph?.initializer.filter(({ dataType }) => dataType === 2).map(({ rawData }) => rawData) ?? [];
+    const name = "decoder/block.0/feedforward/expand.weight";
+    const matrix = trained.weights.numbers(name);
+    const out = matrix.length / 72;
+    expect(packed).toContainEqual(quantise(matrix, [out, 72], 8).packed);
   });
 
   it("say which inputs an unused one is not: positions that nobody asks for", async () => {

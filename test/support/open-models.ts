@@ -22,6 +22,10 @@ function linked(file: string, name: string): void {
   }
 }
 
+/** The model of docs/hugging-face.md, a tiny one. */
+export const openLlama = (folder: string): void =>
+  cpSync(join(root, "test/hub/models/llama"), join(folder, "models/llama"), { recursive: true });
+
 /** The models of docs/encoders.md: a real one, and tiny ones in the place of others. */
 export function openModels(folder: string): void {
   minilmFolder(join(folder, "models/minilm"));
