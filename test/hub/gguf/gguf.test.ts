@@ -200,7 +200,9 @@ it("does not write what 16 bits cannot hold", async () => {
   );
   const written = (weights: "f32" | "f16") =>
     exportModel(given, { to: "gguf", out: join(temporary, `large-${weights}`), weights, warn: false });
-  await expect(written("f16")).rejects.toThrow(/^tensor token_embd.weight has \S+, which 16 bits cannot hold; keep it with weights: "f32"$/);
+  await expect(written("f16")).rejects.toThrow(
+    /^tensor token_embd.weight has \S+, which 16 bits cannot hold; keep it with weights: "f32"$/,
+  );
   await written("f32");
   expect(existsSync(join(temporary, "large-f16"))).toBe(false);
 });
