@@ -4,7 +4,7 @@ import type { GgufMetadata, GgufValue } from "../weights/gguf.ts";
 import { ConfigReader } from "./config-reader.ts";
 import { epsilonOf, sizesOf } from "./decoder-parts.ts";
 import type { JsonObject } from "./family.ts";
-import { type GgufNames, gemmaNames, gpt2Names, llamaPairs, neoxNames, phiNames, plainNames } from "./gguf-names.ts";
+import { firstGemmaNames, type GgufNames, gemmaNames, gpt2Names, llamaPairs, neoxNames, phiNames, plainNames } from "./gguf-names.ts";
 import { llama3Factors, llama3Of } from "./gguf-rope.ts";
 
 // One small table per architecture of GGUF that is a family of Hugging Face: its settings both ways, and the names of its tensors.
@@ -56,6 +56,9 @@ function common(settings: ConfigReader, { vocab, scores }: GgufFacts) {
   const values = settings.wholeOrNone("attention.value_length") ?? size;
   if (values !== size) settings.problem(`attention.value_length is ${values}, and ${size} is wanted, as of keys`);
   settings.value("vocab_size"); // the table of tokens says it
+  settings.value("tensor_data_layout"); // of older files, always the same
+  for (const key of ["expert_count", "expert_used_count", "pooling_type"]) settings.must(key, 0);
+  settings.must("attention.causal", true);
   const layers = settings.whole("block_count");
   const context = settings.whole("context_length");
   const hidden = settings.whole("feed_forward_length");
@@ -196,6 +199,24 @@ const qwen3: GgufFamily = {
       hidden_act: "silu",
       attention_bias: facts.attentionBias,
       use_sliding_window: false,
+    };
+  },
+  settings: llamaSettings,
+};
+
+const gemma: GgufFamily = {
+  architecture: "gemma",
+  modelTypes: ["gemma"],
+  names: firstGemmaNames,
+  config(settings, facts) {
+    const words = llamaWords(settings, facts);
+    return {
+      architectures: ["GemmaForCausalLM"],
+      model_type: "gemma",
+      ...words,
+      ...rotary(settings, words.head_dim, facts),
+      hidden_activation: "gelu_pytorch_tanh",
+      attention_bias: false,
     };
   },
   settings: llamaSettings,
@@ -378,7 +399,7 @@ const phi2: GgufFamily = {
   settings: sharedSettings,
 };
 
-export const ggufFamilies: readonly GgufFamily[] = [llama, qwen2, qwen3, gemma2, gemma3, gpt2, neox, phi2];
+export const ggufFamilies: readonly GgufFamily[] = [llama, qwen2, qwen3, gemma, gemma2, gemma3, gpt2, neox, phi2];
 
 /** The architecture that a family of Hugging Face is kept as. */
 export const ggufFamilyFor = (modelTypes: readonly string[]): GgufFamily | undefined =>

@@ -61,8 +61,15 @@ export const gemmaNames: GgufNames = {
     "blk.{i}.ffn_norm": "model.layers.{i}.pre_feedforward_layernorm",
     "blk.{i}.post_ffw_norm": "model.layers.{i}.post_feedforward_layernorm",
   },
-  turn: (name) => (name.endsWith("norm") ? { kind: "add", number: -1 } : undefined),
+  turn: withoutOne,
 };
+
+/** The first Gemma has no norms behind its sublayers. */
+export const firstGemmaNames: GgufNames = { names: llamaNames, turn: withoutOne };
+
+function withoutOne(name: string): Turn | undefined {
+  return name.endsWith("norm") ? { kind: "add", number: -1 } : undefined;
+}
 
 /** GPT-2 keeps its matrices [in, out] at Hugging Face, and GGUF [out, in]. */
 export const gpt2Names: GgufNames = {

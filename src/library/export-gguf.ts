@@ -1,5 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
-import { call, sentence } from "../base/sentence.ts";
+import { call, sentence, setting } from "../base/sentence.ts";
 import { asDecoder, sizesOf } from "../hub/decoder-parts.ts";
 import { families, familyCalled } from "../hub/families.ts";
 import type { Family } from "../hub/family.ts";
@@ -145,11 +145,25 @@ function turnedBack({ numbers }: Theirs, shape: readonly number[], turn: Paramet
   return whole;
 }
 
+/** What a half can hold, and 127 steps of one. */
+const largest: Readonly<Record<WrittenType, number>> = { F32: Number.POSITIVE_INFINITY, F16: 65_504, Q8_0: 127 * 65_504 };
+
+function refuseBeyond(name: string, numbers: Float32Array, most: number): void {
+  const beyond = numbers.find((value) => Math.abs(value) > most);
+  if (beyond !== undefined)
+    throw new ConfigError(sentence`tensor ${name} has ${beyond}, which 16 bits cannot hold; keep it with ${setting("weights", "f32")}`, {
+      code: "config.conflict",
+      path: "weights",
+    });
+}
+
 /** The bytes of the file, one tensor at a time. */
 function* fileOf(metadata: GgufMetadata, tensors: ReadonlyMap<string, Out>): Generator<Uint8Array> {
   yield ggufHeader(metadata, tensors).bytes;
-  for (const { type, numbers } of tensors.values()) {
-    const bytes = ggufBytes(numbers(), type);
+  for (const [name, { type, numbers }] of tensors) {
+    const given = numbers();
+    refuseBeyond(name, given, largest[type]);
+    const bytes = ggufBytes(given, type);
     yield bytes;
     yield ggufPadding(bytes.length);
   }

@@ -141,33 +141,36 @@ export type GgufTypeName = keyof typeof ggufTypes;
 export const ggufTypeNames = Object.keys(ggufTypes) as GgufTypeName[];
 
 /** Types that files have and that are not read, so that a refusal can name them. */
-const otherTypes: ReadonlyMap<number, string> = new Map([
-  ...([4, 5, 31, 32, 33, 36, 37, 38].map((id) => [id, `a type that ggml has removed (${id})`]) as [number, string][]),
-  ...(Object.entries({ Q8_1: 9, Q2_K: 10, Q3_K: 11, Q8_K: 15, IQ2_XXS: 16, IQ2_XS: 17, IQ3_XXS: 18, IQ1_S: 19, IQ4_NL: 20, IQ3_S: 21 }).map(
-    ([name, id]) => [id, name],
-  ) as [number, string][]),
-  ...(Object.entries({
+const others = {
+  ...{
+    Q8_1: 9,
+    Q2_K: 10,
+    Q3_K: 11,
+    Q8_K: 15,
+    IQ2_XXS: 16,
+    IQ2_XS: 17,
+    IQ3_XXS: 18,
+    IQ1_S: 19,
+    IQ4_NL: 20,
+    IQ3_S: 21,
     IQ2_S: 22,
     IQ4_XS: 23,
-    I8: 24,
-    I16: 25,
-    I32: 26,
-    I64: 27,
-    F64: 28,
-    IQ1_M: 29,
-    TQ1_0: 34,
-    TQ2_0: 35,
-    MXFP4: 39,
-    NVFP4: 40,
-  }).map(([name, id]) => [id, name]) as [number, string][]),
-]);
+  },
+  ...{ I8: 24, I16: 25, I32: 26, I64: 27, F64: 28, IQ1_M: 29, TQ1_0: 34, TQ2_0: 35, MXFP4: 39, NVFP4: 40, Q1_0: 41, Q2_0: 42 },
+};
+const removed: readonly number[] = [4, 5, 31, 32, 33, 36, 37, 38];
+
+function otherType(id: number): string {
+  const name = Object.entries(others).find(([, own]) => own === id)?.[0];
+  return name ?? (removed.includes(id) ? `a type that ggml has removed (${id})` : `number ${id}`);
+}
 
 const namesById: ReadonlyMap<number, GgufTypeName> = new Map(ggufTypeNames.map((name) => [ggufTypes[name].id, name]));
 
 /** The type with a number, if it is read; what a sentence calls it otherwise. */
 export const ggufTypeOf = (id: number): { readonly name: GgufTypeName } | { readonly other: string } => {
   const name = namesById.get(id);
-  return name ? { name } : { other: otherTypes.get(id) ?? `number ${id}` };
+  return name ? { name } : { other: otherType(id) };
 };
 
 /** The types that are written. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -103,6 +103,7 @@ function changed(
   name: Name,
   metadata: Readonly<Record<string, GgufValue | undefined>>,
   tensors: (name: string) => string | undefined = (one) => one,
+  factor = 1,
 ): string {
   const bytes = readFileSync(fileOf(name));
   const given: Gguf = parseGguf(inMemory(bytes), name);
@@ -112,7 +113,16 @@ function changed(
     const called = tensors(one);
     return called === undefined
       ? []
-      : [[called, { type: "F32", shape: tensor.shape, numbers: ggufNumbers(tensor, bytes.subarray(tensor.begin, tensor.end)) }] as const];
+      : [
+          [
+            called,
+            {
+              type: "F32",
+              shape: tensor.shape,
+              numbers: ggufNumbers(tensor, bytes.subarray(tensor.begin, tensor.end)).map((value) => factor * value),
+            },
+          ] as const,
+        ];
   });
   const file = join(temporary, "changed.gguf");
   writeFileSync(file, ggufFile(all, new Map(kept)));
@@ -134,7 +144,11 @@ const text = (value: string): GgufValue => ({ type: "string", value });
 it.each([
   ['file: the architecture "mamba" is not known; those that are read are llama, qwen2, ', { "general.architecture": text("mamba") }],
   ["file: there is no general.architecture", { "general.architecture": undefined }],
-  ["file: one setting is not understood for llama: expert_count: 8 is not known", { "llama.expert_count": { type: "uint32", value: 8 } }],
+  ["file: one setting is not understood for llama: logit_scale: 2 is not known", { "llama.logit_scale": { type: "uint32", value: 2 } }],
+  [
+    "file: one setting is not understood for llama: expert_count is 8, and 0 is wanted",
+    { "llama.expert_count": { type: "uint32", value: 8 } },
+  ],
   [
     'file: one setting is not understood for llama: rope.scaling.type is "yarn", and none or linear is wanted',
     { "llama.rope.scaling.type": text("yarn") },
@@ -177,6 +191,20 @@ it("refuses a file that was cut short or is none", () => {
   expect(() => openGgufFile(file)).toThrow(FormatError);
   expect(() => open(file)).toThrow(/it was cut short$/);
   expect(() => open(join(temporary, "none.gguf"))).toThrow("there is no such file");
+});
+
+it("does not write what 16 bits cannot hold", async () => {
+  await using given = open(
+    changed("gpt2", {}, (one) => one, 1e6),
+    { warn: false },
+  );
+  const written = (weights: "f32" | "f16") =>
+    exportModel(given, { to: "gguf", out: join(temporary, `large-${weights}`), weights, warn: false });
+  await expect(written("f16")).rejects.toThrow(
+    /^tensor token_embd.weight has \S+, which 16 bits cannot hold; keep it with weights: "f32"$/,
+  );
+  await written("f32");
+  expect(existsSync(join(temporary, "large-f16"))).toBe(false);
 });
 
 const mutants = Number(process.env.QKV_FUZZ ?? 200);

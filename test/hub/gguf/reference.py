@@ -200,6 +200,9 @@ result["qwen2"] = write("qwen2", A.QWEN2, model, bytes_, Q.Q8_0, "qwen2", rope()
 model = seeded(lambda: T.Qwen3ForCausalLM(T.Qwen3Config(**small, head_dim=16, rms_norm_eps=1e-6, tie_word_embeddings=True)))
 result["qwen3"] = write("qwen3", A.QWEN3, model, bytes_, Q.Q8_0, "qwen2", head_extra)
 gemma = {**small, "vocab_size": pieces_.vocab_size(), "head_dim": 16, "sliding_window": 4, "query_pre_attn_scalar": 16, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+first = {key: value for key, value in gemma.items() if key not in ("sliding_window", "query_pre_attn_scalar")}
+model = seeded(lambda: T.GemmaForCausalLM(T.GemmaConfig(**{**first, "num_hidden_layers": 1})))
+result["gemma"] = write("gemma", A.GEMMA, model, pieces_, Q.Q5_0, "", lambda w, c: (w.add_key_length(c.head_dim), w.add_value_length(c.head_dim)), gemma_change)
 model = seeded(lambda: T.Gemma2ForCausalLM(T.Gemma2Config(**gemma, attn_implementation="eager")))
 result["gemma2"] = write("gemma2", A.GEMMA2, model, pieces_, Q.Q4_0, "", gemma2_extra, gemma_change)
 model = seeded(lambda: T.Gemma3ForCausalLM(T.Gemma3TextConfig(**gemma, layer_types=["sliding_attention", "full_attention"], attn_implementation="eager")))
