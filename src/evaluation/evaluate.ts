@@ -92,8 +92,9 @@ export async function evaluate(trained: TrainedModel, data: EvaluationData, opti
 export function requireFitting({ task, name }: TrainedModel, data: EvaluationData): void {
   const answered = data.kind === "examples" && data.examples.every((example) => "prompt" in example || "messages" in example);
   if ((data.kind === "text" || answered) === (task === "lm")) return;
-  const wanted = task === "lm" ? "texts, or on prompts with completions" : "examples";
-  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${data.kind === "text" ? "texts" : "others"}`, {
+  const wanted = task === "lm" ? "texts or on answers to prompts" : "examples with labels or targets";
+  const found = data.kind === "text" ? "texts" : answered ? "answers to prompts" : "examples with labels or targets";
+  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${found}`, {
     code: "config.task",
   });
 }
