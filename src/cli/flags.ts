@@ -23,7 +23,7 @@ const choice = (flags: string, what: string, choices: readonly string[]) => new 
 export const modelFlags: readonly Option[] = [
   choice(
     "--model <name>",
-    "the architecture (default by task: lm decoder, classify and tag encoder, translate encoder-decoder)",
+    "the architecture (default by task: lm decoder, classify, tag and mlm encoder, translate encoder-decoder)",
     modelNames,
   ),
   number("--layers <n>", "blocks on top of each other", countFromZero),

@@ -23,7 +23,10 @@ import { duration, Progress } from "./terminal.ts";
 import { classWeights, positive, scopes, share, wholeNumber } from "./values.ts";
 
 const dataFlags: readonly Option[] = [
-  new Option("--task <task>", "what to learn (inferred from the data where it can be)").choices(taskNames),
+  new Option(
+    "--task <task>",
+    "what to learn (inferred from the data where it can be; mlm, words that are hidden in text, is only learned if it is asked for)",
+  ).choices(taskNames),
   new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
   new Option("--full", "the long setting of the recipe; the quick one is the default"),
   new Option("--from <run>", "go on from the weights of a run, with its tokenizer and its model, on other data"),

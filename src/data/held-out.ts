@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { DataError } from "../base/errors.ts";
 import { Turns } from "../base/turns.ts";
-import { formatOf, readExamples } from "../disk/text-files.ts";
+import { formatOf, readExamples, readTextColumn } from "../disk/text-files.ts";
 import type { EvaluationData } from "../evaluation/evaluate.ts";
 import { dataTask, givesSeveral, type ModelConfig } from "../models/any.ts";
 import type { ModelTask } from "../text/columns.ts";
@@ -45,7 +45,7 @@ export async function givenData(
 ): Promise<HeldOut> {
   const { data, model } = owner.config;
   const task = dataTask(owner.config.task);
-  if (task === "lm" && files.some((file) => formatOf(file) === "txt")) {
+  if ((task === "lm" || task === "mlm") && files.some((file) => formatOf(file) === "txt")) {
     const wrong = files.find((file) => formatOf(file) !== "txt");
     if (wrong) throw new DataError(`${wrong} has examples, and others are text; evaluate on one kind at a time`);
     const documents = await openTexts(files, 0);
@@ -54,6 +54,11 @@ export async function givenData(
     return textData(owner, [trainingParts(documents)], sha256, cache);
   }
   const known = data.source.kind === "files" ? data.source.columns : undefined;
+  if (task === "mlm") {
+    const { train, sha256 } = divideTexts(await readTextColumn(files, { ...known, ...columns }), 0);
+    for (const sentence of trainedTexts(owner, files, sha256)) warn(sentence);
+    return textData(owner, [train], sha256, cache);
+  }
   const { examples } = await readExamples(files, { task, labelling: labellingFor(task, model), columns: { ...known, ...columns } });
   for (const sentence of await trainedExamples(owner, examples)) warn(sentence);
   return { data: { kind: "examples", examples }, close: nothingToClose };

@@ -2,9 +2,13 @@ import { chance } from "../base/chance.ts";
 import type { Batch, Batches } from "../batches/batch.ts";
 import { cut } from "../batches/encode.ts";
 import { type Layout, scoringBatches, trainingBatches } from "../batches/examples.ts";
+import { hiddenScoring, hiddenWindows } from "../batches/hidden.ts";
+import type { Ids } from "../batches/ids.ts";
 import { scoringWindows, trainingWindows } from "../batches/windows.ts";
-import { type ModelConfig, takesAnyLength } from "../models/any.ts";
+import type { HubRecord } from "../hub/record.ts";
+import { type ModelConfig, takesAnyLength, taskOf } from "../models/any.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { hidingOf } from "../trained/hiding.ts";
 import { beforeText, cutSentence } from "../trained/reading.ts";
 import { scoringRows } from "../training/score.ts";
 import type { Encoded, EncodedExamples, EncodedText } from "./encoded.ts";
@@ -27,21 +31,28 @@ const mostValidationTokens = 65_536;
 interface Reader {
   readonly model: ModelConfig;
   readonly training: { readonly batch: number; readonly seed: number };
+  readonly hub?: HubRecord;
 }
 
 export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenizer): Material {
   return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader, tokenizer);
 }
 
-function textMaterial({ train, valid }: EncodedText, { model, training }: Reader, tokenizer: Tokenizer): Material {
+function textMaterial({ train, valid }: EncodedText, { model, training, hub }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
   const { batch, seed } = training;
   const windows = Math.ceil(mostValidationTokens / context);
+  const scoring = { batch: scoringRows(model), context, windows };
+  const hiding = taskOf(model) === "mlm" ? hidingOf({ tokenizer, hub }) : undefined;
   const before = beforeText(tokenizer);
+  const batches = hiding
+    ? hiddenWindows(train.ids, { batch, context }, hiding, chance(seed))
+    : trainingWindows(train.ids, { batch, context }, chance(seed));
+  const scored = (ids: Ids) => (hiding ? hiddenScoring(ids, scoring, hiding) : scoringWindows(ids, { ...scoring, before }));
   return {
     kind: "text",
-    batches: trainingWindows(train.ids, { batch, context }, chance(seed)),
-    ...(valid && { validation: () => scoringWindows(valid.ids, { batch: scoringRows(model), context, before, windows }) }),
+    batches,
+    ...(valid && { validation: () => scored(valid.ids) }),
     padding: 0,
     warnings: [],
     close() {

@@ -3,9 +3,10 @@ import { statSync } from "node:fs";
 import { DataError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { forEachItem, Turns } from "../base/turns.ts";
-import { formatOf, readExamples } from "../disk/text-files.ts";
+import { formatOf, readExamples, readTextColumn } from "../disk/text-files.ts";
 import { type LongerTests, recipe } from "../recipes/index.ts";
 import { contradictions, smallClasses } from "../text/classes.ts";
+import type { TextTask } from "../text/columns.ts";
 import { answerOf, type Example, type ExampleTask, inputOf, type Labelling, type Task, textsIn } from "../text/examples.ts";
 import { type Given, type GivenRows, RowReader } from "../text/given.ts";
 import { distinct, type SplitRule, splittingExamples } from "../text/split.ts";
@@ -33,6 +34,7 @@ interface Hashed {
 
 export interface RawText extends Hashed {
   readonly kind: "text";
+  readonly task: TextTask;
   readonly train: readonly TextPart[];
   readonly valid: readonly TextPart[];
   /** Pieces that are scored each by itself. */
@@ -58,7 +60,7 @@ export type Learn = (found: Found, texts: AsyncIterable<string>) => Promise<void
 
 /** What is known of data when its text comes. */
 export type Found =
-  | { readonly task: "lm"; readonly train?: undefined }
+  | { readonly task: TextTask; readonly train?: undefined }
   | { readonly task: ExampleTask; readonly train: readonly Example[] };
 
 export interface LoadOptions {
@@ -81,7 +83,7 @@ export async function loadRaw(source: DataSource, options: LoadOptions = {}): Pr
 function loaded(source: DataSource, options: LoadOptions & { readonly learn: Learn }): Promise<Raw> {
   switch (source.kind) {
     case "recipe":
-      return loadRecipe(source.name, source.full, options.learn);
+      return loadRecipe(source.name, source.full, options);
     case "memory":
       return loadRows(source, options);
     case "files":
@@ -108,14 +110,40 @@ async function loadFiles(source: FileSource, task: Task | undefined, learn: Lear
       `${texts[0]} is text, and ${source.files.find((file) => formatOf(file) !== "txt")} has examples; train on one kind at a time`,
     );
   if (texts.length > 0) {
-    if (task !== undefined && task !== "lm")
+    if (task !== undefined && !isTextTask(task))
       throw new DataError(
         sentence`a .txt is plain text, for ${setting("task", "lm")}; ${setting("task", task)} wants a .tsv, .csv or .jsonl with examples`,
         { code: "data.task", file: texts[0] },
       );
-    return loadTexts(source, learn);
+    return loadTexts(source, learn, task);
   }
-  return loadExamples(source, task);
+  return task === "mlm" ? loadColumn(source, learn) : loadExamples(source, task);
+}
+
+const isTextTask = (task: Task): task is TextTask => task === "lm" || task === "mlm";
+
+/** What text is for: a language model, unless something else is asked for. */
+const textTask = (task: Task | undefined): TextTask => (task === "mlm" ? task : "lm");
+
+/** The texts of a table, whatever else it has. */
+async function loadColumn({ files, valid: other, validFraction, columns }: FileSource, learn: Learn): Promise<RawText> {
+  const texts = await readTextColumn(files, columns);
+  const held = other === undefined ? undefined : await readTextColumn([other], columns);
+  return textsInMemory(texts, held, validFraction, "mlm", learn);
+}
+
+async function textsInMemory(
+  texts: readonly string[],
+  held: readonly string[] | undefined,
+  validFraction: number,
+  task: TextTask,
+  learn: Learn,
+): Promise<RawText> {
+  const { train, valid, sha256 } = divideTexts(texts, validFraction);
+  const others = held && divideTexts(held, 0);
+  await learn({ task }, allPieces(train));
+  if (!others) return { kind: "text", task, train, valid, sha256, warnings: [] };
+  return { kind: "text", task, train, valid: others.train, sha256: joinedHash(sha256, others.sha256), warnings: [] };
 }
 
 async function loadRows(
@@ -134,11 +162,7 @@ async function loadRows(
     return turns.through(
       dividing(given.task, given.examples, { validFraction, split }, other?.kind === "examples" ? other.examples : undefined),
     );
-  const { train, valid, sha256 } = divideTexts(given.texts, validFraction);
-  const held = other?.kind === "texts" ? divideTexts(other.texts, 0) : undefined;
-  await learn({ task: "lm" }, allPieces(train));
-  if (!held) return { kind: "text", train, valid, sha256, warnings: [] };
-  return { kind: "text", train, valid: held.train, sha256: joinedHash(sha256, held.sha256), warnings: [] };
+  return textsInMemory(given.texts, other?.kind === "texts" ? other.texts : undefined, validFraction, given.task, learn);
 }
 
 const rowsMissing = (withValid: boolean): RunError =>
@@ -161,14 +185,16 @@ async function* allPieces(parts: readonly TextPart[]): AsyncGenerator<string> {
   for (const part of parts) yield* wholePieces(readPart(part));
 }
 
-async function loadRecipe(name: string, full: boolean, learn: Learn): Promise<Raw> {
+async function loadRecipe(name: string, full: boolean, { task: asked, learn }: LoadOptions & { readonly learn: Learn }): Promise<Raw> {
   const data = await recipe(name).data(full);
-  if (data.kind === "text") return loadTexts({ kind: "files", files: [data.file], validFraction: data.validFraction }, learn);
+  if (data.kind === "text") return loadTexts({ kind: "files", files: [data.file], validFraction: data.validFraction }, learn, asked);
   if (data.kind === "made-text") {
-    await learn({ task: "lm" }, wholePieces(readPart({ text: data.train })));
+    const task = textTask(asked);
+    await learn({ task }, wholePieces(readPart({ text: data.train })));
     const [train, valid] = [[{ text: data.train }], [{ text: data.valid }]];
     return {
       kind: "text",
+      task,
       train,
       valid,
       test: data.test.map((text) => ({ text })),
@@ -179,19 +205,20 @@ async function loadRecipe(name: string, full: boolean, learn: Learn): Promise<Ra
   return { ...data, sha256: await new Turns().through(hashExamples(data.train, data.valid)), warnings: [] };
 }
 
-async function loadTexts({ files, valid, validFraction }: FileSource, learn: Learn): Promise<RawText> {
+async function loadTexts({ files, valid, validFraction }: FileSource, learn: Learn, asked?: Task): Promise<RawText> {
+  const task = textTask(asked);
   if (valid !== undefined && formatOf(valid) !== "txt")
     throw new DataError(`${valid}: the training data is text, so the validation data must be a .txt too`);
   const documents = await openTexts(files, valid === undefined ? validFraction : 0);
   const other = valid === undefined ? [] : await openTexts([valid], 0); // a wrong name is told before anything is learned
   const text = inspectTexts(documents);
   const heard = listening(text);
-  await learn({ task: "lm" }, heard);
+  await learn({ task }, heard);
   const sha256 = heard.result ?? (await drained(text)); // what nobody listened to is inspected all the same
   const train = trainingParts(documents);
-  if (valid === undefined) return { kind: "text", train, valid: validationParts(documents), sha256, warnings: [] };
+  if (valid === undefined) return { kind: "text", task, train, valid: validationParts(documents), sha256, warnings: [] };
   const otherHash = await drained(inspectTexts(other));
-  return { kind: "text", train, valid: trainingParts(other), sha256: joinedHash(sha256, otherHash), warnings: [] };
+  return { kind: "text", task, train, valid: trainingParts(other), sha256: joinedHash(sha256, otherHash), warnings: [] };
 }
 
 /** A generator to listen to, which remembers what it gave back in the end, and can be left before. */
@@ -268,4 +295,4 @@ function* hashExamples(...lists: readonly (readonly Example[])[]): Generator<voi
 const joinedHash = (...parts: readonly string[]): string => createHash("sha256").update(parts.join()).digest("hex");
 
 /** The task that data is for. */
-export const taskOfData = (raw: Raw): Task => (raw.kind === "text" ? "lm" : raw.task);
+export const taskOfData = (raw: Raw): Task => raw.task;

@@ -6,8 +6,9 @@ import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { Turns } from "../base/turns.ts";
-import { tasks } from "../text/columns.ts";
+import { type Columns, columnNames, missingColumn, tasks } from "../text/columns.ts";
 import { type Example, type ExampleOptions, ExampleReader, type Examples, together } from "../text/examples.ts";
+import { scalar } from "../text/fields.ts";
 import { listed } from "../text/quote.ts";
 import { streamRows } from "../text/row-stream.ts";
 import { emptyFile, type TableFormat } from "../text/rows.ts";
@@ -51,6 +52,28 @@ export async function readExamples(files: readonly string[], options: ExampleOpt
   return together(task, all);
 }
 
+/** The texts of tables, one for each row; other columns are not read. */
+export async function readTextColumn(files: readonly string[], columns?: Columns): Promise<string[]> {
+  const { text: column } = columnNames(columns);
+  const turns = new Turns();
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const file of files) {
+    bytes += await sizeOf(file);
+    refuseAbove(bytes, file);
+    const before = texts.length;
+    for await (const { header, line, fields } of streamRows(textChunks(boundedBytes(file), file), tableFormat(file), file)) {
+      if (!header.columns.includes(column)) throw missingColumn("text", column, { ...header, file });
+      if (!fields.has(column)) throw missingColumn("text", column, { columns: [...fields.keys()], file, line });
+      texts.push(scalar(fields.get(column), { role: "text", column, file, line }));
+      refuseTooMany(texts.length, file);
+      if (turns.over) await turns.rest();
+    }
+    if (texts.length === before) throw emptyFile(file);
+  }
+  return texts;
+}
+
 async function readTable(file: string, options: ExampleOptions): Promise<Examples> {
   const turns = new Turns();
   let reader: ExampleReader | undefined;
@@ -63,7 +86,7 @@ async function readTable(file: string, options: ExampleOptions): Promise<Example
   return reader.examples;
 }
 
-function tableFormat(file: string, { task }: ExampleOptions): TableFormat {
+function tableFormat(file: string, { task }: ExampleOptions = {}): TableFormat {
   const format = formatOf(file);
   if (format !== "txt") return format;
   const wanted = task === undefined ? "examples are" : `${task} wants the columns ${listed(tasks[task])} of`;

@@ -24,6 +24,7 @@ export {
   type EvaluateOptions,
   type EvaluationData,
   evaluate,
+  type HiddenMeasures,
   type LongerMeasures,
   type Measures,
   type TextMeasures,

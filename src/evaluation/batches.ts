@@ -3,6 +3,7 @@ import { highest } from "../generation/sampling.ts";
 import { perplexity } from "../metrics/perplexity.ts";
 import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
+import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { uselessWeights } from "./labels.ts";
 
@@ -16,14 +17,21 @@ export interface BatchMeasures {
 }
 
 /** How good any model is on batches as it is trained on: for one that reads no text, or for data that is not in files. */
-export async function evaluateBatches(trained: TrainedModel, batches: Iterable<Batch>): Promise<BatchMeasures> {
+export async function evaluateBatches(
+  trained: TrainedModel,
+  batches: Iterable<Batch>,
+  { signal }: { readonly signal?: AbortSignal } = {},
+): Promise<BatchMeasures> {
   const { model, device, weights } = trained;
+  const rounds = (device.precision ?? "f32") !== "f32";
+  const how = rounds ? baked(weights, device) : { device };
   const symbols = takesAnyLength(model) ? "open" : "bound";
-  const make = () => compile(modelLoss(model, { training: false }), { device, outputs: ["loss", "scores"], symbols, sessions: 16 });
+  const make = () => compile(modelLoss(model, { training: false }), { ...how, outputs: ["loss", "scores"], symbols, sessions: 16 });
   return trained.use("loss and scores", make, async (scoring) => {
     let [sum, targets, right] = [0, 0, 0];
     for (const batch of batches) {
-      const { loss, scores } = await scoring.run(batch.feeds, { weights: weights.buffer });
+      signal?.throwIfAborted();
+      const { loss, scores } = await scoring.run(batch.feeds, { weights: rounds ? undefined : weights.buffer });
       const answers = batch.feeds.targets.data as Int32Array;
       const each = scores.data.length / answers.length;
       const rowOf = (i: number) => (scores.data as Float32Array).subarray(i * each, (i + 1) * each);

@@ -11,6 +11,7 @@ import {
   scoringBatches,
   type TaggedIds,
 } from "../batches/examples.ts";
+import { hiddenScoring, roomIn } from "../batches/hidden.ts";
 import type { Ids } from "../batches/ids.ts";
 import { scoringWindows } from "../batches/windows.ts";
 import { type TranslateOptions, translateIds } from "../generation/translator.ts";
@@ -22,9 +23,11 @@ import { bits, bitsPerByte, perplexity } from "../metrics/perplexity.ts";
 import { takesAnyLength } from "../models/any.ts";
 import { type Completed, type Conversation, type Example, isAnswer, type Pair } from "../text/examples.ts";
 import { warnUnrounded } from "../trained/baked.ts";
+import { hidingOf } from "../trained/hiding.ts";
 import { beforeText, cutSentence, teller, unknownSentence, type Warn, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { scoringRows, trainedLoss } from "../training/score.ts";
+import { evaluateBatches } from "./batches.ts";
 import { judgedRows, type LabelMeasures, labelMeasures, type SeveralMeasures } from "./label-measures.ts";
 import { uselessWeights } from "./labels.ts";
 import { nearest, questionsOf } from "./references.ts";
@@ -49,6 +52,19 @@ export interface TextMeasures {
   readonly examples: number;
 }
 
+/** How well tokens that are hidden are found, the same ones every time. */
+export interface HiddenMeasures {
+  /** Mean negative log-likelihood of a hidden token, in nats. */
+  readonly loss: number;
+  readonly perplexity: number;
+  /** The share of hidden tokens that have the highest score. */
+  readonly accuracy: number;
+  /** Tokens that were hidden. */
+  readonly tokens: number;
+  /** Windows that they were hidden in. */
+  readonly examples: number;
+}
+
 /** Where the data lists several targets for a source, an answer is measured against the nearest of them. */
 export interface TranslationMeasures {
   readonly bleu: number;
@@ -66,7 +82,7 @@ export interface TranslationMeasures {
 /** The main measure again, on tests with examples longer than any that was trained on: `accuracy2x`, `exactLonger`. */
 export type LongerMeasures = Readonly<Record<`accuracy${string}` | `exact${string}`, number | undefined>>;
 
-export type Measures = TextMeasures | ((LabelMeasures | SeveralMeasures | TranslationMeasures) & LongerMeasures);
+export type Measures = TextMeasures | HiddenMeasures | ((LabelMeasures | SeveralMeasures | TranslationMeasures) & LongerMeasures);
 
 export interface EvaluateOptions extends TranslateOptions, Warned {}
 
@@ -74,7 +90,7 @@ export async function evaluate(trained: TrainedModel, data: EvaluationData, opti
   requireFitting(trained, data);
   options.signal?.throwIfAborted();
   warnUnrounded(trained, teller(options, trained));
-  if (data.kind === "text") return evaluateText(trained, data, options);
+  if (data.kind === "text") return trained.task === "mlm" ? evaluateHidden(trained, data, options) : evaluateText(trained, data, options);
   const measured = (examples: readonly Example[]) =>
     trained.task === "translate" ? evaluateTranslation(trained, examples as Pair[], options) : evaluateLabels(trained, examples, options);
   if (trained.task === "lm") return evaluateAnswers(trained, data.examples as (Completed | Conversation)[], options);
@@ -88,12 +104,14 @@ export async function evaluate(trained: TrainedModel, data: EvaluationData, opti
   return { ...measures, ...longer };
 }
 
-/** Texts are for language models, and examples for the others; prompts with completions, and conversations, are for language models too. */
+/** Texts are for language models and for hidden tokens, and examples for the others; prompts with completions, and conversations, are for language models too. */
 export function requireFitting({ task, name }: TrainedModel, data: EvaluationData): void {
   const answered = data.kind === "examples" && data.examples.every((example) => "prompt" in example || "messages" in example);
-  if ((data.kind === "text" || answered) === (task === "lm")) return;
-  const wanted = task === "lm" ? "texts or on answers to prompts" : "examples with labels or targets";
-  const found = data.kind === "text" ? "texts" : answered ? "answers to prompts" : "examples with labels or targets";
+  const fits = data.kind === "text" ? task === "lm" || task === "mlm" : answered ? task === "lm" : task !== "lm" && task !== "mlm";
+  if (fits) return;
+  const labelled = "examples with labels or targets";
+  const wanted = task === "lm" ? "texts or on answers to prompts" : task === "mlm" ? "texts" : labelled;
+  const found = data.kind === "text" ? "texts" : answered ? "answers to prompts" : labelled;
   throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${found}`, {
     code: "config.task",
   });
@@ -108,6 +126,19 @@ async function evaluateText(trained: TrainedModel, data: TextData, options: Eval
   if (!Number.isFinite(loss)) throw uselessWeights();
   const shares = { perplexity: perplexity(loss), bitsPerToken: bits(loss), bitsPerByte: bitsPerByte(loss * tokens, data.bytes) };
   return { loss, ...shares, tokens, examples: data.texts.reduce((total, { length }) => total + Math.ceil(length / context), 0) };
+}
+
+async function evaluateHidden(trained: TrainedModel, data: TextData, options: EvaluateOptions): Promise<HiddenMeasures> {
+  warnUnknown(data.unknown ?? 0, teller(options, trained));
+  const { model } = trained;
+  const hiding = hidingOf(trained);
+  const inner = roomIn(model.context, hiding);
+  function* batches(): Generator<Batch> {
+    for (const ids of data.texts) yield* hiddenScoring(ids, { batch: scoringRows(model), context: model.context }, hiding);
+  }
+  const { loss, perplexity: surprise, accuracy, targets: tokens } = await evaluateBatches(trained, batches(), options);
+  const examples = data.texts.reduce((total, { length }) => total + Math.ceil(length / inner), 0);
+  return { loss, perplexity: surprise, accuracy, tokens, examples };
 }
 
 /** How well the answers are foretold; prompts are only read. */

@@ -1,8 +1,8 @@
-import { ConfigError, DataError } from "../base/errors.ts";
+import { DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { type TaggedIds, taggedLayout } from "../batches/examples.ts";
-import { tokenText } from "../hub/record.ts";
 import { around } from "../tokens/around.ts";
+import { maskOf } from "../trained/hiding.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { requireFinite } from "./labels.ts";
 import { type PredictOptions, predict, type Reading, type Texts } from "./predict.ts";
@@ -75,17 +75,4 @@ function withoutMask(text: string, mask: string, nth: number, word: string): str
   const [before, after] = [parts.slice(0, nth + 1).join(mask), parts.slice(nth + 1).join(mask)];
   if (word.startsWith("##")) return `${before.trimEnd()}${word.slice(2)}${after}`; // the rest of a word
   return `${before}${before.endsWith(" ") ? word.trimStart() : word}${after}`;
-}
-
-/** Files say it; where they do not, it has one of two customary names. */
-function maskOf({ tokenizer, hub, name }: TrainedModel): { readonly id: number; readonly token: string } {
-  const { added_tokens: added = [] } = tokenizer.json as {
-    readonly added_tokens?: readonly { readonly id: number; readonly content: string }[];
-  };
-  const names = [tokenText(hub?.tokenizerConfig?.mask_token), "[MASK]", "<mask>"];
-  for (const token of names) {
-    const found = token === undefined ? undefined : added.find(({ content }) => content === token);
-    if (found) return { id: found.id, token: found.content };
-  }
-  throw new ConfigError(`the tokenizer of ${name} has no token for a hidden word, such as [MASK]`, { code: "config.task" });
 }

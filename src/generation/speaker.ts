@@ -25,7 +25,10 @@ export function speakerOf(model: ModelConfig, options: CompileOptions): Speaker 
     case "rnn":
       return rnnSpeaker(model, options);
     case "encoder":
-      throw new ConfigError(sentence`an encoder reads and does not write; use it with ${call(model.task)}`, { code: "config.task" });
+      throw new ConfigError(
+        sentence`an encoder reads and does not write; use it with ${call(model.task === "mlm" ? "fill" : model.task)}`,
+        { code: "config.task" },
+      );
     case "own":
       if (!writes(model)) throw new ConfigError(`${described(model)} does not write: it is for ${model.task}`, { code: "config.task" });
       return wholeSpeaker(model, options);

@@ -3,6 +3,7 @@ import { type Architecture, architectureOf, givesSeveral } from "../models/any.t
 import { decoderSide, kvHeadsOf } from "../models/config.ts";
 import { headSizes } from "../models/continuation.ts";
 import { frameOf } from "../tokens/around.ts";
+import { maskToken } from "../tokens/mask.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -166,6 +167,7 @@ export function tokenizerConfig(tokenizer: Tokenizer, model: Architecture): Json
     ...named("bos_token", start),
     ...named("eos_token", end),
     ...named("pad_token", pad),
+    ...named("mask_token", maskToken(tokenizer)?.id),
   };
 }
 

@@ -98,7 +98,7 @@ export function taskOf(config: ModelConfig): ModelTask {
 
 /** The same where data of the task is wanted; what only other people's models do has none here. */
 export function dataTask(task: ModelTask): Task {
-  if (task !== "embed" && task !== "mlm") return task;
+  if (task !== "embed") return task;
   throw new ConfigError(`there is no data for the task ${task} that it could be trained or measured with here`, { code: "config.task" });
 }
 

@@ -10,7 +10,7 @@ import { normKinds } from "../layers/norm.ts";
 import { positionJoins, positionKinds, ropeScalings, turnedSize } from "../layers/positions.ts";
 import { cells } from "../layers/recurrent.ts";
 import { scoreKinds } from "../layers/scores.ts";
-import { foreignTasks, labellings, type ModelTask } from "../text/columns.ts";
+import { labellings, type ModelTask } from "../text/columns.ts";
 import { between, codeOf, positive, whole } from "./bounds.ts";
 
 // One typed config for each model, checked once, at the edge. Every choice has the name that the command line gives it.
@@ -18,7 +18,7 @@ import { between, codeOf, positive, whole } from "./bounds.ts";
 /** What each model can be trained for. */
 export const modelTasks = {
   decoder: ["lm"],
-  encoder: ["classify", "tag", ...foreignTasks],
+  encoder: ["classify", "tag", "embed", "mlm"],
   "encoder-decoder": ["translate"],
   rnn: ["lm", "translate"],
 } as const satisfies Readonly<Record<string, readonly ModelTask[]>>;

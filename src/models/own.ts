@@ -18,6 +18,7 @@ const textInputs = {
   lm: { ids: int32(["batch", "time"]) },
   classify: { ids: int32(["batch", "time"]), lengths: int32(["batch"]) },
   tag: { ids: int32(["batch", "time"]), lengths: int32(["batch"]) },
+  mlm: { ids: int32(["batch", "time"]), lengths: int32(["batch"]) },
   translate: { source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]), target: int32(["batch", "time"]) },
 } as const satisfies Readonly<Record<Task, InputTypes>>;
 type TextInputs = typeof textInputs;
@@ -26,7 +27,7 @@ type TextInputs = typeof textInputs;
 export interface ModelDefinition<S extends Settings, T extends Task, I extends InputTypes = TextInputs[T]> {
   /** What it is called in errors, and in the config.json of its runs. */
   readonly name: string;
-  /** What its scores are of: the next token (lm), a whole example (classify), each position (tag), the next token of a target (translate). */
+  /** What its scores are of: the next token (lm), a whole example (classify), each position (tag), the token at each position (mlm), the next token of a target (translate). */
   readonly task: T;
   /**
    * Every setting, with the value that it has unless another is given. One that reads ids has `vocab` and `context`; one that labels has
@@ -35,7 +36,7 @@ export interface ModelDefinition<S extends Settings, T extends Task, I extends I
   readonly settings: S;
   /** What it is fed, if that is not the ids of a text. */
   inputs?(settings: S): I;
-  /** The scores: [batch, time, vocab] of an lm, [batch, labels] of a classifier, [batch, time, labels] of a tagger. */
+  /** The scores: [batch, time, vocab] of an lm or mlm, [batch, labels] of a classifier, [batch, time, labels] of a tagger. */
   scores(p: Scope, inputs: InputTensors<I>, settings: S, mode: Mode): Tensor;
   /** For one that is unrolled over time, as an RNN is: every length is then compiled by itself. */
   readonly unrolled?: boolean;

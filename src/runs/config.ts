@@ -125,7 +125,7 @@ export function parseRunConfig(text: string, file: string, models: readonly Defi
     throw new FormatError(message, { ...facts, file });
   }
   const { model, ...rest } = result.data;
-  const able: readonly unknown[] = rest.task === "embed" || rest.task === "mlm" ? ["encoder"] : modelsFor(rest.task);
+  const able: readonly unknown[] = rest.task === "embed" ? ["encoder"] : modelsFor(rest.task);
   if ((modelNames as readonly unknown[]).includes(model.model) && !able.includes(model.model))
     throw new FormatError(`a model called ${model.model} cannot do ${rest.task}`, { code: "config.task", ...placeOf(["task"]), file });
   const weights = rest.training.classWeights;

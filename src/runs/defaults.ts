@@ -18,7 +18,13 @@ export function modelFor(task: Task, wanted?: ModelName): ModelName {
   });
 }
 
-export const tokenizerFor: Readonly<Record<Task, TokenizerKind>> = { lm: "char", classify: "word", tag: "word", translate: "bpe" };
+export const tokenizerFor: Readonly<Record<Task, TokenizerKind>> = {
+  lm: "char",
+  classify: "word",
+  tag: "word",
+  translate: "bpe",
+  mlm: "wordpiece",
+};
 
 /** What learns best of the choices that there are: see docs/training.md for the figures. */
 const choices = { positions: "rotary", norm: "rms", normPlace: "pre", activation: "swiglu" } as const;
@@ -28,6 +34,7 @@ export function modelDefaults(task: Task, model: ModelName): Readonly<Record<str
   if (model === "rnn") return { width: 128, layers: 1, dropout: task === "lm" ? 0 : 0.1 };
   switch (task) {
     case "lm":
+    case "mlm":
       return { layers: 4, heads: 4, width: 128, context: 128, ...choices };
     case "classify":
     case "tag":
@@ -40,7 +47,7 @@ export function modelDefaults(task: Task, model: ModelName): Readonly<Record<str
 export const gatedHidden = (width: number): number => Math.max(1, 8 * Math.round(width / 3));
 
 /** Longer examples are cut to this, unless a context is given: what is trained on costs time. */
-const longestTrained: Readonly<Record<Task, number>> = { classify: 256, tag: 256, translate: 128, lm: 512 };
+const longestTrained: Readonly<Record<Task, number>> = { classify: 256, tag: 256, translate: 128, lm: 512, mlm: 512 };
 
 /** A reader of short texts has room for a few sentences more. */
 const fewestPlaces = 128;
@@ -77,6 +84,7 @@ const byTask: Readonly<Record<Task, Settled>> = {
   lm: { steps: 2000, batch: 6, lr: 2e-3, labelSmoothing: 0 },
   classify: { steps: 1000, batch: 32, lr: 1e-3, labelSmoothing: 0 },
   tag: { steps: 1000, batch: 32, lr: 1e-3, labelSmoothing: 0 },
+  mlm: { steps: 2000, batch: 16, lr: 1e-3, labelSmoothing: 0 },
   translate: { steps: 2000, batch: 32, lr: 2e-3, labelSmoothing: 0.1 },
 };
 

@@ -59,7 +59,7 @@ export function outsideRun({ path, model, labels, record, tokenizer, tokenizerTe
     ...(labels && { labels: [...labels] }),
     tokenizer: { kind: tokenizer.kind, sha256: sha256(tokenizerText) },
     data: { source: { kind: "hub", from: resolve(path) }, sha256: "", train: 0, valid: 0 },
-    training: trainingDefaults(task === "embed" || task === "mlm" ? "classify" : task, gentle, {
+    training: trainingDefaults(task === "embed" ? "classify" : task, gentle, {
       width: model.width,
       threads: usualThreads(),
     }),

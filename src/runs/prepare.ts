@@ -32,6 +32,7 @@ import {
   tokenizerKinds,
   trainTokenizer,
   unframed,
+  withMask,
 } from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
@@ -118,7 +119,7 @@ export async function prepare(
     const from = wanted && parentFor(wanted, task);
     // wrong choices are told before the data is worked on
     const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
-    learned = { early, tokenizer: from ? from.tokenizer : await tokenizerOf(found, texts, settings, signal), from };
+    learned = { early, tokenizer: from ? from.tokenizer : await newTokenizer(found, texts, settings, signal), from };
   };
   const raw = await loadRaw(source, { task: settings.task, learn, rows, signal });
   if (!learned) throw new DataError("the data has no text to learn from");
@@ -318,7 +319,8 @@ export function modelWith(
   given: Readonly<Record<string, unknown>>,
   { vocab, labels, labelling = "one", context }: Settled,
 ): Architecture {
-  const tasked = name === "encoder" ? { task, labels, labelling } : name === "rnn" ? { task } : {};
+  const labelled = task === "mlm" ? {} : { labels, labelling };
+  const tasked = name === "encoder" ? { task, ...labelled } : name === "rnn" ? { task } : {};
   const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
   const inside = hasGate(chosen) ? { hidden: gatedHidden(chosen.width) } : {};
   return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
@@ -330,6 +332,12 @@ const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: 
 /** Tokens of the longest example that is trained on. */
 const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>
   train.reduce((most, example) => Math.max(most, ...layout.lengths(example)), 1);
+
+/** Where tokens are hidden, there is one that stands in their place. */
+async function newTokenizer(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
+  const tokenizer = await tokenizerOf(found, texts, settings, signal);
+  return found.task === "mlm" ? unframed(withMask(tokenizer)) : tokenizer;
+}
 
 async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
   const { tokenizer: wanted, vocab, lowercase, normalize } = settings;

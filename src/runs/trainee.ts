@@ -1,7 +1,7 @@
 import type { Material } from "../data/material.ts";
 import type { TensorFunction } from "../graph/graph.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
-import { modelLoss } from "../models/any.ts";
+import { modelLoss, taskOf } from "../models/any.ts";
 import { adapted, adapterLayout } from "../models/lora.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
 import { parametersOf } from "../runtime/compile.ts";
@@ -23,11 +23,12 @@ export interface Trainee {
   readonly baked: Pick<CompileOptions, "weights" | "folder">;
 }
 
-/** Windows of a text have no positions that are left out; of examples some are. */
+/** Windows of a text that is written on have no positions that are left out; of examples, and of texts with hidden tokens, some are. */
 export function traineeOf(run: OpenRun, material: Pick<Material, "kind">): Trainee {
   const { model, training } = run.config;
   const { classWeights, labelSmoothing: smoothing, lora } = training;
-  const loss = modelLoss(model, { smoothing, classWeights, ...(material.kind === "text" && { ignore: null }) });
+  const every = material.kind === "text" && taskOf(model) !== "mlm";
+  const loss = modelLoss(model, { smoothing, classWeights, ...(every && { ignore: null }) });
   const scored = modelLoss(model, { classWeights, training: false });
   const layout = parametersOf(loss);
   if (!lora) return { loss, scored, layout, parameters: layout.total, baked: {} };

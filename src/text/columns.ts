@@ -3,15 +3,18 @@ import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { listed, quoted } from "./quote.ts";
 
-/** What is learned: a language model from text or from examples, the others from examples. */
-export const taskNames = ["lm", "classify", "tag", "translate"] as const;
+/** What is learned: a language model from text or from examples, tokens that are hidden (mlm) from text, the others from examples. */
+export const taskNames = ["lm", "classify", "tag", "translate", "mlm"] as const;
 export type Task = (typeof taskNames)[number];
 /** What examples are for; those of a language model are prompts with their completions, or conversations. */
 export const exampleTasks = ["classify", "tag", "translate", "lm"] as const satisfies readonly Task[];
 export type ExampleTask = (typeof exampleTasks)[number];
 
-/** What models from elsewhere are for besides: vectors of texts, and tokens that are hidden. */
-export const foreignTasks = ["embed", "mlm"] as const;
+/** What text without answers is for. */
+export type TextTask = "lm" | "mlm";
+
+/** What models from elsewhere are for besides: vectors of texts. */
+export const foreignTasks = ["embed"] as const;
 /** What a model can be for. */
 export type ModelTask = Task | (typeof foreignTasks)[number];
 

@@ -1,7 +1,7 @@
 import { DataError, type ErrorFacts } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
-import { type ExampleTask, exampleTasks, type Labelling, type Role, tasks } from "./columns.ts";
+import { type ExampleTask, exampleTasks, type Labelling, type Role, type Task, type TextTask, tasks } from "./columns.ts";
 import { type ChatMessage, type Completed, type Conversation, completedOf, type Example } from "./examples.ts";
 import { labelsIn, messagesIn, textOf } from "./fields.ts";
 import { kindOf, listed, quoted } from "./quote.ts";
@@ -26,7 +26,7 @@ export type GivenRows = Iterable<GivenRow> | AsyncIterable<GivenRow | string>;
 
 /** What rows turned out to be. */
 export type Given =
-  | { readonly kind: "texts"; readonly task: "lm"; readonly texts: readonly string[] }
+  | { readonly kind: "texts"; readonly task: TextTask; readonly texts: readonly string[] }
   | { readonly kind: "examples"; readonly task: ExampleTask; readonly examples: readonly Example[] };
 
 const wanted =
@@ -37,13 +37,13 @@ export class RowReader {
   readonly #name: string;
   readonly #texts: string[] = [];
   readonly #examples: Example[] = [];
-  #task: ExampleTask | undefined;
+  #task: Task | undefined;
   /** Of a language model: whether rows are texts, as the first is. */
   #plain: boolean | undefined;
   /** Of labels: what the first row has, all have. */
   #labelling: Labelling | undefined;
 
-  constructor(task: ExampleTask | undefined, name = "data", labelling?: Labelling) {
+  constructor(task: Task | undefined, name = "data", labelling?: Labelling) {
     this.#task = task;
     this.#labelling = labelling;
     this.#name = name;
@@ -53,8 +53,8 @@ export class RowReader {
     const at = `${this.#name}[${this.#texts.length + this.#examples.length}]`;
     const fields = fieldsOf(row, at);
     this.#task ??= taskOf(fields, at);
-    this.#plain ??= this.#task === "lm" && !("completion" in fields || "messages" in fields);
-    if (this.#plain) this.#texts.push(field(fields, "text", "lm", at));
+    this.#plain ??= this.#task === "mlm" || (this.#task === "lm" && !("completion" in fields || "messages" in fields));
+    if (this.#plain || this.#task === "mlm") this.#texts.push(field(fields, "text", this.#task, at));
     else {
       this.#labelling ??= fields.label === undefined && fields.labels !== undefined ? "several" : "one";
       this.#examples.push(exampleOf(fields, this.#task, this.#labelling, at));
@@ -64,7 +64,7 @@ export class RowReader {
   get given(): Given {
     if (this.#texts.length + this.#examples.length === 0)
       throw new DataError("there are no rows; give some to learn from", { code: "data.too-little", at: this.#name });
-    if (this.#plain) return { kind: "texts", task: "lm", texts: this.#texts };
+    if (this.#plain) return { kind: "texts", task: this.#task as TextTask, texts: this.#texts };
     return { kind: "examples", task: this.#task as ExampleTask, examples: this.#examples };
   }
 }
@@ -128,7 +128,7 @@ function tagsOf(fields: Fields, at: string): string[] {
   return fields.tags.map((tag, i) => textOf(tag, { what: `tag ${i + 1}`, need: "tags", unit: "row", place: facts(at) }));
 }
 
-function field(fields: Fields, role: Role, task: ExampleTask, at: string): string {
+function field(fields: Fields, role: Role, task: Task, at: string): string {
   if (fields[role] === undefined)
     throw new DataError(`the row has no ${quoted(role)} (found ${listed(Object.keys(fields))}), which ${task} needs`, facts(at));
   const need = role === "tags" || role === "labels" ? role : `a ${role}`;

@@ -28,7 +28,7 @@ describe("wrong usage", () => {
       ["train", "a.txt", "--heads", "4", "--kv-heads", "3"],
       /--kv-heads: 3 heads of keys and values cannot serve 4 heads of queries equally; --kv-heads must divide --heads: 1, 2, 4/,
     ],
-    ["an unknown task", ["train", "a.txt", "--task", "speak"], /Allowed choices are lm, classify, tag, translate\./],
+    ["an unknown task", ["train", "a.txt", "--task", "speak"], /Allowed choices are lm, classify, tag, translate, mlm\./],
     [
       "a word for a number",
       ["train", "a.txt", "--lr", "fast"],

@@ -1,0 +1,99 @@
+import { cpSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { expectRefusal, outcome, Workplace } from "../support/command.ts";
+
+// Words that are hidden in text are learned, by a new model and by one from elsewhere.
+
+const place = new Workplace();
+const models = join(import.meta.dirname, "../hub/models");
+const animals = { cat: "meows", dog: "barks", bird: "sings", fish: "swims" };
+const lines = Array.from({ length: 600 }, (_, i) => Object.entries(animals)[(i * 7 + (i >> 2)) % 4]).map(
+  ([animal, does]) => `the ${animal} ${does} and the ${animal} ${does}`,
+);
+const small = "--task mlm --tokenizer word --layers 1 --heads 2 --width 32 --context 26 --batch 16 --lr 0.005 --threads 1 --quiet".split(
+  " ",
+);
+const json = async (...args: string[]) => JSON.parse((await place.done(...args, "--json")).stdout);
+
+beforeAll(async () => {
+  place.write("a.txt", lines.map((line) => `${line}\n`).join(""));
+  await place.done("train", "a.txt", ...small, "--steps", "300", "--eval-every", "60", "--save-every", "60", "--out", "run");
+});
+
+describe("a new model", () => {
+  it("finds hidden words far better than chance", async () => {
+    const { loss, perplexity, accuracy, tokens, examples } = await json("eval", "run");
+    const { training, ...config } = JSON.parse(readFileSync(place.path("run/config.json"), "utf8"));
+    expect(config).toMatchObject({ task: "mlm", model: { model: "encoder", task: "mlm", vocab: 14 } });
+    expect(training).not.toHaveProperty("calibrate");
+    expect(loss).toBeLessThan(0.7); // ln 10 = 2.3; a word whose partner is outside of its window cannot be known
+    expect(accuracy).toBeGreaterThan(0.75);
+    expect(perplexity).toBeCloseTo(Math.exp(loss), 6);
+    expect(examples).toBe(17);
+    expect(tokens).toBe(65); // about 15 % of 17 · 26
+  });
+
+  it("fills them in", async () => {
+    const { results } = await json("fill", "run", "the cat <mask> and the <mask> meows", "--top", "1");
+    expect(results[0].masks.map(([{ token }]: { token: string }[]) => token)).toEqual(["meows", "cat"]);
+    expect(results[0].masks[0][0].text).toBe("the cat meows and the <mask> meows");
+    expectRefusal(await place.qkv("generate", "run", "the"), 2, "use it with qkv fill\n");
+  });
+
+  it("validates with what eval measures", async () => {
+    const log = readFileSync(place.path("run/log.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const last = log.filter(({ validLoss }) => validLoss !== undefined).at(-1);
+    expect((await json("eval", "run")).loss).toBeCloseTo(last.validLoss, 5);
+  });
+
+  it("goes on exactly where it was", async () => {
+    cpSync(place.path("run"), place.path("again"), { recursive: true });
+    rmSync(place.path("again/checkpoints/300"), { recursive: true });
+    const { stderr } = await place.done("train", "--resume", "again");
+    expect(stderr).toMatch(/^going on at step 240/m);
+    expect(outcome(place.path("again"))).toEqual(outcome(place.path("run")));
+  });
+
+  it("is a start for labels", async () => {
+    place.write(
+      "rows.tsv",
+      `text\tlabel\n${Object.entries(animals)
+        .map(([animal, does], i) => `the ${animal} ${does}\t${i % 2 ? "pet" : "other"}\n`)
+        .join("")}`,
+    );
+    const flags = "--from run --batch 4 --steps 20 --valid-fraction 0 --threads 1 --quiet --out labels".split(" ");
+    await place.done("train", "rows.tsv", ...flags);
+    const { results } = await json("classify", "labels", "the dog barks", "the cat meows");
+    expect(results.map(({ label }: { label: string }) => label)).toEqual(["pet", "other"]);
+  });
+});
+
+it("learns from the texts of rows, whatever else they have", async () => {
+  place.write("rows.csv", `id,body,label\n${lines.map((line, i) => `${i},${line},x\n`).join("")}`);
+  await place.done("train", "rows.csv", ...small, "--text-column", "body", "--steps", "4", "--out", "rows");
+  expect((await json("eval", "rows", "rows.csv")).tokens).toBeGreaterThan(200);
+  expectRefusal(
+    await place.qkv("train", "rows.csv", ...small, "--out", "none"),
+    1,
+    'rows.csv, line 1: no column "text" (found "id", "body", "label")',
+  );
+});
+
+it.each(["bert-mlm", "roberta-mlm"])("a model of others goes on: %s", async (name) => {
+  const flags = "--task mlm --steps 30 --batch 8 --lr 0.003 --threads 1 --quiet --eval-every 10 --save-every 10".split(" ");
+  await place.done("train", "a.txt", "--from", join(models, name), ...flags, "--out", name);
+  const [before, after] = [await json("eval", join(models, name), "a.txt"), await json("eval", name, "a.txt")];
+  expect(after.tokens).toBe(before.tokens);
+  expect(after.loss).toBeLessThan(before.loss - 0.4);
+});
+
+it("says what cannot be", async () => {
+  const refused = async (sentence: RegExp | string, ...args: string[]) =>
+    expectRefusal(await place.qkv("train", "a.txt", "--task", "mlm", ...args, "--out", "none"), 2, sentence);
+  await refused("--model decoder cannot do --task mlm; use --model encoder\n", "--model", "decoder");
+  await refused(/bert-embed was trained for embed, and the data is for mlm/, "--from", join(models, "bert-embed"));
+});
