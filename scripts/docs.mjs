@@ -197,6 +197,7 @@ const doors = {
   generation: "qkv/generation",
   inspect: "qkv/inspect",
   pictures: "qkv/pictures",
+  hub: "qkv/hub",
 };
 
 function doorPage(entry, name) {

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { open, resume, train } from "../dist/entries/qkv.js";
 
-const [folder, work, steps = "60", rank = "16"] = process.argv.slice(2);
+const [folder, work, steps = "80", rank = "16"] = process.argv.slice(2);
 mkdirSync(work, { recursive: true });
 
 /** Names that no text has: syllables by the number of the fact. */

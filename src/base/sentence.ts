@@ -73,6 +73,8 @@ function inWords(part: Part, words: Words): string {
 
 /** What a trained model does. */
 const methods: readonly string[] = ["generate", "classify", "tag", "translate", "evaluate"];
+/** What takes one that is open. */
+const ofModels: readonly string[] = ["exportModel"];
 
 /** As TypeScript has it. */
 const programWords: Words = {
@@ -82,7 +84,8 @@ const programWords: Words = {
     return `{ ${list.join(", ")} }`;
   },
   call(name, args) {
-    const list = args.map((arg) => (typeof arg === "string" ? quoted(arg) : this.settings(arg))).join(", ");
+    const text = (arg: string) => (ofModels.includes(name) ? `open(${quoted(arg)})` : quoted(arg));
+    const list = args.map((arg) => (typeof arg === "string" ? text(arg) : this.settings(arg))).join(", ");
     return methods.includes(name) && args.length > 0 ? `open(${list}).${name}()` : `${name}(${list})`;
   },
 };

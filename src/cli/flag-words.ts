@@ -5,7 +5,12 @@ import type { Value, Wording, Words } from "../base/sentence.ts";
 // What the library says, in the words of the command line: a setting is a flag, and a function a command.
 
 /** Functions of the library that are not called like their command, or are a flag of one. */
-const commandOf: Readonly<Record<string, string>> = { resume: "train --resume", evaluate: "eval", nextTokensOf: "look --view next" };
+const commandOf: Readonly<Record<string, string>> = {
+  resume: "train --resume",
+  evaluate: "eval",
+  exportModel: "export",
+  nextTokensOf: "look --view next",
+};
 
 export const flagWords: Words = {
   setting(name, value) {

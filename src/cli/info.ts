@@ -5,6 +5,7 @@ import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { givesSeveral, type ModelConfig, modelLoss } from "../models/any.ts";
 import { modelSchemas } from "../models/config.ts";
 import { loraLayout } from "../runs/adapter.ts";
+import { isOfText } from "../runs/config.ts";
 import { paths, readCalibration, shippedFile } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
@@ -115,7 +116,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
   const source = sourceName(data.source);
   const several = givesSeveral(model);
   const reads = [tokenizer.normalize, tokenizer.lowercase && "lower case"].filter(Boolean);
-  const unit = data.longest === undefined ? "bytes" : "examples";
+  const unit = isOfText({ task, data }) ? "bytes" : "examples";
   const imported = data.source.kind === "hub";
   const lines: [string, string][] = [
     ["run", run],

@@ -1,5 +1,5 @@
 import { curve } from "../pictures/curve-text.ts";
-import type { Origin, RunConfig } from "../runs/config.ts";
+import { isOfText, type Origin, type RunConfig } from "../runs/config.ts";
 import type { RunEvent } from "../runs/drive.ts";
 
 /** Where progress is written: standard error, or a stand-in. */
@@ -129,7 +129,7 @@ function bar(share: number): string {
 function introduction({ folder, config, parameters, trained, padding, step, perEpoch }: Extract<RunEvent, { kind: "ready" }>): string {
   const { model, task, tokenizer, data, training, from } = config;
   const frozen = trained === parameters ? "" : ` (${grouped(trained)} trained, ${grouped(parameters - trained)} frozen)`;
-  const amounts = data.longest === undefined ? `${grouped(data.train)} bytes of text` : `${grouped(data.train)} examples`;
+  const amounts = isOfText(config) ? `${grouped(data.train)} bytes of text` : `${grouped(data.train)} examples`;
   const held = data.valid === 0 ? "" : `, ${grouped(data.valid)} held out`;
   const lines = [
     `${model.model} with ${grouped(parameters)} parameters${frozen}, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,

@@ -1,5 +1,5 @@
-// What a program needs daily: train, go on, open, measure. The parts are behind qkv/graph, qkv/training, qkv/generation, qkv/inspect and
-// qkv/pictures.
+// What a program needs daily: train, go on, open, measure. The parts are behind qkv/graph, qkv/training, qkv/generation, qkv/inspect,
+// qkv/pictures and qkv/hub.
 export {
   ConfigError,
   DataError,

@@ -109,8 +109,9 @@ export function requireFitting({ task, name }: TrainedModel, data: EvaluationDat
   const answered = data.kind === "examples" && data.examples.every((example) => "prompt" in example || "messages" in example);
   const fits = data.kind === "text" ? task === "lm" || task === "mlm" : answered ? task === "lm" : task !== "lm" && task !== "mlm";
   if (fits) return;
-  const wanted = task === "lm" ? "texts, or on prompts with completions" : task === "mlm" ? "texts" : "examples";
-  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${data.kind === "text" ? "texts" : "others"}`, {
+  const wanted = task === "lm" ? "texts or on answers to prompts" : task === "mlm" ? "texts" : "examples with labels or targets";
+  const found = data.kind === "text" ? "texts" : answered ? "answers to prompts" : "examples with labels or targets";
+  throw new ConfigError(`${name} is for ${task}, which is measured on ${wanted}, not on ${found}`, {
     code: "config.task",
   });
 }

@@ -24,11 +24,15 @@ export type Given = string | Int32Array | readonly ChatMessage[];
 /** A prompt, and the tokens that end what is written for it, beside those of the tokenizer. */
 export type EndedPrompt = Prompt & Partial<Pick<ChatPrompt, "ends">>;
 
+/** A caller without types may give ids as a plain list. */
+const isConversation = (given: Given): given is readonly ChatMessage[] =>
+  Array.isArray(given) && !given.some((one) => typeof one === "number");
+
 /** From a text, from token ids, or from messages. */
 export function promptOf(given: Given, reader: Reader, { strict, ...options }: PromptOptions = {}): EndedPrompt {
   const { model, tokenizer } = reader;
   const told = { strict, warn: teller(options, reader) };
-  if (Array.isArray(given)) {
+  if (isConversation(given)) {
     const { ids, ends } = chatPrompt(given, reader);
     return { ...promptOfIds(ids, reader, told), ends };
   }

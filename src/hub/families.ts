@@ -23,13 +23,15 @@ const translators: readonly Family[] = [t5, bart, marian];
 /** Every family that is known; a new one is one more table. */
 export const families: readonly Family[] = [...decoders, ...encoders, ...translators];
 
+/** A config.json that is understood. */
 export interface Recognised {
   readonly family: Family;
   readonly model: Architecture;
+  /** Names of labels or tags, where it has such. */
   readonly labels?: readonly string[];
 }
 
-/** The model that a config.json describes. Everything in it that is not understood is told at once. */
+/** The model that a config.json describes; `file` is what errors call it. Everything in it that is not understood is told at once. */
 export function recognised(config: JsonObject, file: string): Recognised {
   const { family, architecture } = familyOf(config, file);
   const reader = new ConfigReader(config);

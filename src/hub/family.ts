@@ -3,6 +3,7 @@ import type { ConfigReader } from "./config-reader.ts";
 
 // One table per family of Hugging Face models: its config and the names of its tensors. Read forwards it imports, read backwards it exports.
 
+/** A config.json, or another file of that kind, as it was parsed. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** How rows of theirs become rows of ours; each way can be gone back. */
@@ -41,6 +42,7 @@ export interface Written {
   readonly labels?: readonly string[];
 }
 
+/** What is known of one family of models. */
 export interface Family {
   readonly name: string;
   /** What config.json calls it, `model_type`. */

@@ -25,6 +25,7 @@ export const hubRecordSchema = z.strictObject({
   floats: z.array(z.string()).optional(),
 });
 
+/** What a model from outside came with: its own settings as they were. */
 export type HubRecord = z.output<typeof hubRecordSchema>;
 
 export interface HubRoles extends Roles {

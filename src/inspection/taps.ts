@@ -26,6 +26,7 @@ const axesOf: Readonly<Record<string, readonly string[]>> = {
   mixed: ["head", "query", "size"],
   hidden: ["time", "hidden"],
   output: ["time", "width"],
+  states: ["time", "width"],
 };
 
 /** Every tap of a model, in the order of the data's way, with its axes. */

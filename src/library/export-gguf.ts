@@ -54,7 +54,7 @@ const ownShapes: readonly string[] = ["llama", "gpt2"];
 function chosen({ name, hub }: TrainedModel, model: Architecture): { readonly family: Family; readonly gguf: GgufFamily } {
   if (model.model !== "decoder" || taskOf(model) !== "lm")
     throw new ConfigError(
-      sentence`${name} is ${described(model)}, and gguf is for decoders that write text; ${call("export", name, { to: "onnx" })} takes every model`,
+      sentence`${name} is ${described(model)}, and gguf is for decoders that write text; ${call("exportModel", name, { to: "onnx" })} takes every model`,
       {
         code: "config.task",
         path: "to",
@@ -74,7 +74,7 @@ function chosen({ name, hub }: TrainedModel, model: Architecture): { readonly fa
     if (own || ownShapes.includes(family.modelTypes[0])) reasons.push(`${family.name}: ${found.join(", ")}`);
   }
   throw new ConfigError(
-    sentence`${name} is no model that llama.cpp knows; it is not like ${reasons.join("; not like ")}. ${call("export", name, { to: "onnx" })} takes every model`,
+    sentence`${name} is no model that llama.cpp knows; it is not like ${reasons.join("; not like ")}. ${call("exportModel", name, { to: "onnx" })} takes every model`,
     { code: "config.conflict", path: "to" },
   );
 }

@@ -1,5 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
-import { call, sentence } from "../base/sentence.ts";
+import { call, type Sentence, sentence, setting } from "../base/sentence.ts";
 import { families, familyCalled, recognised } from "../hub/families.ts";
 import type { Family, JsonObject } from "../hub/family.ts";
 import { pythonJson } from "../hub/python-json.ts";
@@ -58,7 +58,7 @@ function chosen({ name, hub, labels }: TrainedModel, model: Architecture): { rea
   const reasons: string[] = [];
   if (own && recognised(hub.config, name).model.model !== model.model)
     throw new ConfigError(
-      sentence`${name} began as ${own.name} and has another head now, which is not written for Python. ${call("export", name, { to: "onnx" })} takes every model`,
+      sentence`${name} began as ${own.name} and has another head now, which is not written for Python. ${call("exportModel", name, { to: "onnx" })} takes every model`,
       { code: "config.conflict", path: "to" },
     );
   for (const family of own ? [own] : families) {
@@ -68,9 +68,16 @@ function chosen({ name, hub, labels }: TrainedModel, model: Architecture): { rea
   }
   const why = reasons.length > 0 ? `; it is not like ${reasons.join("; not like ")}` : ` of ${described(model)}`;
   throw new ConfigError(
-    sentence`${name} is no model that Python's transformers has${why}. ${call("export", name, { to: "onnx" })} takes every model`,
+    sentence`${name} is no model that Python's transformers has${why}. ${pythonsHead(model, own)}${call("exportModel", name, { to: "onnx" })} takes every model`,
     { code: "config.conflict", path: "to" },
   );
+}
+
+/** How a classifier would have been one of Python's. */
+function pythonsHead(model: Architecture, own: Family | undefined): Sentence | string {
+  if (!own?.classifier || model.model !== "encoder" || model.task !== "classify") return "";
+  const { pool, pooler } = own.classifier;
+  return sentence`Trained with ${setting("pool", pool)} and ${setting("pooler", pooler)} from where its head is new, it would be one. `;
 }
 
 /** Families that something made here can be: the others only say that it came from elsewhere. */

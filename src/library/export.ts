@@ -20,9 +20,12 @@ const exporters = {
   gguf: async (): Promise<Exporter> => (await import("./export-gguf.ts")).ggufExporter,
 } as const satisfies Readonly<Record<string, () => Promise<Exporter>>>;
 
+/** For whom a model is written: Python (hf), transformers.js and ONNX Runtime (onnx), llama.cpp (gguf). */
 export type ExportFormat = keyof typeof exporters;
+/** Every format that there is. */
 export const exportFormats = Object.keys(exporters) as ExportFormat[];
 
+/** What is written, and where. */
 export interface ExportOptions extends Warned {
   readonly to: ExportFormat;
   /** The folder that is written, whole or not at all. */
@@ -39,6 +42,7 @@ export interface ExportOptions extends Warned {
   readonly pause?: WholeFolder["pause"];
 }
 
+/** What was written. */
 export interface Exported {
   readonly folder: string;
   readonly to: ExportFormat;

@@ -10,6 +10,7 @@ import { saveTokenizer } from "../tokens/index.ts";
 import { type LateTensor, safetensorsStream } from "../weights/safetensors.ts";
 import type { Weights } from "../weights/weights.ts";
 
+/** Where a model is imported to. */
 export interface ImportOptions {
   /** The run folder that is written, whole or not at all. */
   readonly out: string;
@@ -17,6 +18,7 @@ export interface ImportOptions {
   readonly overwrite?: boolean;
 }
 
+/** What was imported. */
 export interface Imported {
   readonly run: string;
   readonly from: string;

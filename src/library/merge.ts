@@ -13,6 +13,7 @@ import { exportModel } from "./export.ts";
 import { writeAsRun } from "./import.ts";
 import { Trained } from "./trained.ts";
 
+/** Which adapter, and where to. */
 export interface MergeOptions {
   /** The folder that is written, whole or not at all: a run, or one of Hugging Face where the base is one. */
   readonly out: string;
@@ -22,6 +23,7 @@ export interface MergeOptions {
   readonly adapter?: string;
 }
 
+/** What was written. */
 export interface Merged {
   readonly folder: string;
   readonly kind: "run" | "hf";

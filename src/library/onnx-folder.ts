@@ -318,7 +318,7 @@ function interfaceOf(file: string, { inputs, outputs }: Graph): string {
 const roundingNotes = (weights: ExportWeights): string[] => {
   const notes: Partial<Record<ExportWeights, string>> = {
     f16: "Numbers of 16 bits become 32 bits when the file is loaded, and all arithmetic is in 32.",
-    q8: "Numbers of 8 bits become 32 bits when the file is loaded, and all arithmetic is in 32: a small file, as fast as the large one.",
+    q8: "Numbers of 8 bits become 32 bits when the file is loaded, and all arithmetic is in 32: a small file, about as fast as the large one.",
     q4: "Products with 4 bits are ONNX Runtime's own (`MatMulNBits`), which other runtimes may lack.",
   };
   const note = notes[weights];

@@ -10,31 +10,38 @@ import { ask, type Hub, Later, patience, persistently, urlOf } from "./web.ts";
 
 export const usualEndpoint = "https://huggingface.co";
 
+/** From where, and to where. */
 export interface PullOptions extends Partial<Omit<Hub, "endpoint">> {
   /** The folder that is written, whole or not at all. */
   readonly out: string;
   /** The hub, or a mirror of it; https://huggingface.co if left out. */
-  readonly endpoint?: string;
+  readonly endpoint?: string | undefined;
   /** A branch, a tag or a commit; main if left out. */
   readonly revision?: string;
   /** One .gguf file, and nothing else. */
   readonly gguf?: string;
+  /** Replace a model that is there. */
   readonly overwrite?: boolean;
   /** Called as bytes come. */
   readonly listen?: (event: PullEvent) => void;
 }
 
+/** How far a download is. */
 export interface PullEvent {
+  /** The one that comes at this moment. */
   readonly file: string;
   /** Bytes that are here, of all files, and how many of them were here before. */
   readonly bytes: number;
   readonly begun: number;
+  /** Bytes of all files. */
   readonly total: number;
 }
 
+/** What came. */
 export interface Pulled {
   readonly folder: string;
   readonly id: string;
+  /** What the revision was at that moment. */
   readonly commit: string;
   readonly files: readonly string[];
   readonly bytes: number;

@@ -6,10 +6,11 @@ import { sentence, setting } from "../base/sentence.ts";
 export interface Hub {
   /** Where it is, without a slash at the end. */
   readonly endpoint: string;
-  /** Who asks. It is never part of a sentence. */
-  readonly token?: string;
+  /** Who asks, for private and gated models: a program takes it from its environment. It is never part of a sentence. */
+  readonly token?: string | undefined;
   /** Waits between two attempts, in milliseconds; the clock's if left out. */
   readonly wait?: (milliseconds: number) => Promise<void>;
+  /** Gives up; what came stays for the next time. */
   readonly signal?: AbortSignal;
 }
 

@@ -177,4 +177,8 @@ function complaint(error: z.ZodError, schema: z.ZodObject, root: readonly string
 
 const placeOf = (path: readonly PropertyKey[]) => ({ at: ["config", ...path].join("."), path: path.join(".") });
 
+/** Whether the data is one text, counted in bytes, and not examples; runs of before tell their longest example only for some tasks. */
+export const isOfText = ({ task, data }: Pick<RunConfig, "task" | "data">): boolean =>
+  data.longest === undefined && !["classify", "tag", "translate"].includes(task);
+
 export const runConfigText = (config: RunConfig): string => `${JSON.stringify(config, null, 2)}\n`;

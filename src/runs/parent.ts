@@ -48,8 +48,13 @@ export function refuseAdapter({ folder, config }: OpenRun): void {
   );
 }
 
-/** The output layer of a base is frozen with the rest, so it cannot get rows for labels that nobody knew. */
-export function refuseNewLabels({ folder, config }: OpenRun, labels: readonly string[]): void {
+/** The output layer of a base is frozen with the rest, so it cannot be new, nor get rows for labels that nobody knew. */
+export function refuseNewLabels({ folder, config, body }: OpenRun, labels: readonly string[]): void {
+  if (body)
+    throw new ConfigError(
+      sentence`${folder} has no head to ${config.task} with, and ${setting("lora")} trains an adapter beside weights that are there; train the head first, ${call("train", "<data>", { from: folder })}, and go on from that run with ${setting("lora")}`,
+      { code: "config.conflict", path: "training.lora" },
+    );
   const fresh = labels.slice(config.labels?.length ?? 0);
   if (fresh.length === 0) return;
   throw new ConfigError(

@@ -12,8 +12,10 @@ export const chatFormatSchema = z.strictObject({
   tokens: z.record(z.string(), z.string()).optional(),
 });
 
+/** How conversations become text for a model. */
 export type ChatFormat = z.output<typeof chatFormatSchema>;
 
+/** How a conversation is rendered. */
 export interface RenderOptions {
   /** Whether the beginning of an answer comes last. */
   readonly ask?: boolean;
@@ -23,7 +25,7 @@ export interface RenderOptions {
 
 const read = new WeakMap<ChatFormat, Rendering>();
 
-/** The text of a conversation. */
+/** The text of a conversation, as Python's `apply_chat_template` gives it. A template that does not end is stopped. */
 export function renderChat(
   format: ChatFormat,
   messages: readonly ChatMessage[],

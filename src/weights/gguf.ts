@@ -46,8 +46,10 @@ export type GgufValue =
   | { readonly type: "array"; readonly of: "bool"; readonly value: readonly boolean[] }
   | { readonly type: "array"; readonly of: GgufNumberType; readonly value: readonly (number | bigint)[] };
 
+/** What a file says of its model, by key: general.architecture, llama.block_count, tokenizer.ggml.tokens … */
 export type GgufMetadata = ReadonlyMap<string, GgufValue>;
 
+/** Where a tensor lies, and as what. */
 export interface GgufTensor {
   readonly type: GgufTypeName;
   /** The outermost size first, as everywhere here; the file has them the other way round. */
@@ -57,6 +59,7 @@ export interface GgufTensor {
   readonly end: number;
 }
 
+/** A file that is read but for its numbers. */
 export interface Gguf {
   readonly metadata: GgufMetadata;
   readonly tensors: ReadonlyMap<string, GgufTensor>;
@@ -80,8 +83,12 @@ export const defaultAlignment = 32;
 const mostDimensions = 4;
 const longestKey = 65_535;
 
-/** Everything of a file but the numbers of its tensors. Nothing is allocated by what the file claims before that much of it has been read, in pieces. */
-export function parseGguf(source: ByteSource, where: string, piece: number = 2 ** 20): Gguf {
+/**
+ * Everything of a file but the numbers of its tensors: `file` is its bytes, or what reads it in places, and `where` what errors call it.
+ * Nothing is allocated by what the file claims before that much of it has been read, in pieces.
+ */
+export function parseGguf(file: Uint8Array | ByteSource, where: string, piece: number = 2 ** 20): Gguf {
+  const source = file instanceof Uint8Array ? inMemory(file) : file;
   const cursor = new Cursor(source, where, piece);
   const { tensors: tensorCount, values } = readCounts(cursor, source, where);
   const metadata = new Map<string, GgufValue>();
@@ -103,7 +110,7 @@ export function parseGguf(source: ByteSource, where: string, piece: number = 2 *
   return { metadata, tensors: placed };
 }
 
-/** The numbers of a tensor from its own bytes. */
+/** The numbers of a tensor from its own bytes, those of the file from `begin` to `end`; blocks of rounded ones become what they stand for. */
 export function ggufNumbers({ type, shape }: Pick<GgufTensor, "type" | "shape">, bytes: Uint8Array): Float32Array {
   const into = new Float32Array(shape.reduce((product, size) => product * size, 1));
   ggufTypes[type].read(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), into);

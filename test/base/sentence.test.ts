@@ -16,6 +16,11 @@ describe("a sentence says the same to a program and on the command line", () => 
     [sentence`by ${instead("resume", "runs/a")}`, 'by resume("runs/a")', "by --resume runs/a"],
     [sentence`${call("train", "<data>", { out: "a" })}`, 'train("<data>", { out: "a" })', "qkv train <data> --out a"],
     [sentence`use ${call("classify", "runs/a")}`, 'use open("runs/a").classify()', "use qkv classify runs/a"],
+    [
+      sentence`use ${call("exportModel", "runs/a", { to: "onnx" })}`,
+      'use exportModel(open("runs/a"), { to: "onnx" })',
+      "use qkv export runs/a --to onnx",
+    ],
     [sentence`use ${call("evaluate", "runs/a")}`, 'use open("runs/a").evaluate()', "use qkv eval runs/a"],
     [sentence`use ${call("tag")}`, "use tag()", "use qkv tag"],
     [

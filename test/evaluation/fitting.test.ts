@@ -12,9 +12,15 @@ const examples = { kind: "examples", examples: [{ text: "the cat", label: "cat" 
 it("texts are for language models, and examples for the others", async () => {
   const writer = await runOf(inputs.decoder);
   const classifier = await runOf(inputs.classifier);
-  await expect(evaluate(writer, examples)).rejects.toThrow(refused("is for lm, which is measured on texts, not on examples"));
-  await expect(evaluate(classifier, texts)).rejects.toThrow(refused("is for classify, which is measured on examples, not on texts"));
-  await expect(roundingOf(writer, examples)).rejects.toThrow(refused("is for lm, which is measured on texts, not on examples"));
+  await expect(evaluate(writer, examples)).rejects.toThrow(
+    refused("is for lm, which is measured on texts or on answers to prompts, not on examples with labels or targets"),
+  );
+  await expect(evaluate(classifier, texts)).rejects.toThrow(
+    refused("is for classify, which is measured on examples with labels or targets, not on texts"),
+  );
+  await expect(roundingOf(writer, examples)).rejects.toThrow(
+    refused("is for lm, which is measured on texts or on answers to prompts, not on examples with labels or targets"),
+  );
   await expect(roundingOf(classifier, examples)).rejects.toThrow(refused("perplexity is of models that write"));
 });
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { open, train } from "../../src/entries/qkv.ts";
+import { exportModel, open, train } from "../../src/entries/qkv.ts";
 import type { GivenRow } from "../../src/text/given.ts";
 import { readSafetensors } from "../../src/weights/safetensors.ts";
 
@@ -93,6 +93,25 @@ describe("a new head", () => {
     expect(run.model).toMatchObject({ model: "encoder", causal: true, pool: "last", positions: "rotary" });
     const answers = await run.classify(["the road was bad", "the road was good"]);
     expect(answers.map(({ label }) => label)).toEqual(["bad", "good"]);
+  });
+
+  it("is trained before an adapter, and a sentence says so", async () => {
+    const lora = { lora: { rank: 2 }, steps: 2 };
+    await expect(trained(texts, join(models, "bert-embed"), "adapted", lora)).rejects.toThrow(
+      /bert-embed has no head to classify with, and lora trains an adapter beside weights that are there; train the head first, train\("<data>", \{ from: ".*bert-embed" \}\), and go on from that run with lora$/,
+    );
+    await trained(texts, join(models, "bert-embed"), "head", { steps: 2 });
+    const { run } = await trained(texts, join(place, "head"), "adapted", lora);
+    expect(run.run.config.training.lora).toMatchObject({ rank: 2 });
+  });
+
+  it("that Python does not have is named with the one that it has", async () => {
+    const { run } = await trained(texts, join(models, "bert-embed"), "mean", { steps: 1 });
+    await expect(exportModel(run, { to: "hf", out: join(place, "mean-hf") })).rejects.toThrow(
+      /pool is mean and pooler none .*\. Trained with pool: "first" and pooler: "tanh" from where its head is new, it would be one\. exportModel\(open\(".*mean"\), \{ to: "onnx" \}\) takes/,
+    );
+    const first = await trained(texts, join(models, "bert-embed"), "first", { steps: 1, model: { pool: "first", pooler: "tanh" } });
+    expect(await exportModel(first.run, { to: "hf", out: join(place, "first-hf") })).toMatchObject({ kind: "bert" });
   });
 
   it("is refused where there is none", async () => {

@@ -69,6 +69,6 @@ describe("the taps of a model", () => {
       'no tap is called "decoder/block.0/attention/patern"; did you mean "decoder/block.0/attention/pattern"?',
     );
     const { activations } = await look(await runOf({ ...inputs.tagger, layers: 0 }), "a", ["*"]);
-    expect([...activations.keys()]).toEqual(["encoder/embedded"]);
+    expect([...activations.keys()]).toEqual(["encoder/embedded", "encoder/states"]);
   });
 });
