@@ -155,7 +155,9 @@ export function encodePairs(examples: readonly Pair[], tokenizer: Tokenizer): Pa
 export function encodeAnswered(examples: readonly (Completed | Conversation)[], tokenizer: Tokenizer, chat?: ChatFormat): AnsweredIds[] {
   return examples.flatMap((example) => {
     if ("prompt" in example) return [completedIds(example, tokenizer)];
-    return stretchesOf(example, chat).map((stretches) => {
+    const answers = stretchesOf(example, chat);
+    if (answers.length === 0) throw noAnswer(example);
+    return answers.map((stretches) => {
       const { ids, learned } = joined(stretches, tokenizer);
       return shifted(ids, withoutTail(ids, learned, tokenizer), example);
     });
@@ -223,10 +225,12 @@ const isSpace = (id: number, tokenizer: Tokenizer): boolean => tokenizer.piece(i
 /** Every token foretells the next; those that are not learned are ignored. */
 function shifted(ids: Int32Array, learned: ArrayLike<number>, origin: Origin): AnsweredIds {
   const targets = ids.map((id, i) => (learned[i] ? id : ignored)).subarray(1);
-  if (targets.every((target) => target === ignored))
-    throw new DataError(`there is no answer to learn from; give one (in messages, by the role "assistant")`, place(origin));
+  if (targets.every((target) => target === ignored)) throw noAnswer(origin);
   return { ids: ids.subarray(0, -1), targets };
 }
+
+const noAnswer = (origin: Origin): DataError =>
+  new DataError(`there is no answer to learn from; give one (in messages, by the role "assistant")`, place(origin));
 
 /** An example of any task as ids. */
 export type ExampleIds = LabelledIds | SeveralIds | TaggedIds | PairIds | AnsweredIds;

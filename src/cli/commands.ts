@@ -8,7 +8,7 @@ interface Entry {
   readonly summary: string;
 }
 
-const run = { "<run>": "the run folder" };
+const run = { "<run>": "the run folder, a folder of Hugging Face or a .gguf file" };
 
 const commands = {
   train: {

@@ -262,6 +262,10 @@ function withBeams(options: Options, command: Command): Options {
 async function roundingOr(run: Trained, { weights = "f32" }: Options): Promise<Rounding | undefined> {
   if (weights === "f32") return undefined;
   const { folder, config } = run.run;
+  if (config.data.source.kind === "hub") {
+    console.error(`what ${weights} costs in perplexity on a text of yours: qkv eval ${folder} <file> --weights ${weights}`);
+    return undefined;
+  }
   if (config.task === "lm" && config.data.train > largest) {
     console.error(`what ${weights} costs in perplexity: qkv eval ${folder} --weights ${weights}`);
     return undefined;

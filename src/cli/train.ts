@@ -29,7 +29,10 @@ const dataFlags: readonly Option[] = [
   ).choices(taskNames),
   new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
   new Option("--full", "the long setting of the recipe; the quick one is the default"),
-  new Option("--from <run>", "go on from the weights of a run, with its tokenizer and its model, on other data"),
+  new Option(
+    "--from <model>",
+    "go on from the weights of a run, a folder of Hugging Face or a .gguf file, with its tokenizer and its model",
+  ),
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
   new Option("--tokenizer <kind>", `${tokenizerKinds.join(", ")}, or a tokenizer.json`),
   new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),

@@ -55,14 +55,13 @@ export function openHubTensors(folder: string): HubTensors {
   };
 }
 
-/** model.safetensors, or the one file that there is under a name of its own (model.fp16.safetensors). */
+/** model.safetensors, or the one file with a variant of that name (model.fp16.safetensors), unless the weights are a pickle beside it. */
 function onlyFile(folder: string): string {
-  if (existsSync(join(folder, whole))) return whole;
-  const others = readdirSync(folder).filter(
-    (name) => name.endsWith(".safetensors") && !name.startsWith(".") && !name.startsWith("adapter_"),
-  );
-  if (others.length !== 1) throw noWeightsIn(folder);
-  return others[0];
+  const names = entriesOf(folder);
+  if (names.includes(whole)) return whole;
+  const variants = names.filter((name) => /^model[.\w-]*\.safetensors$/.test(name));
+  if (variants.length !== 1 || names.some((name) => pickle.test(name))) throw noWeightsIn(folder);
+  return variants[0];
 }
 
 const indexSchema = z.looseObject({ weight_map: z.record(z.string(), z.string()) });

@@ -3,7 +3,7 @@ import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { warnUnrounded } from "../trained/baked.ts";
-import { type FitOptions, teller, unwritten } from "../trained/reading.ts";
+import { type FitOptions, shownPiece, teller, unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
 import { checkLimits } from "./limits.ts";
@@ -107,7 +107,7 @@ export async function* write(
         one.logProbability += logProbability;
         let text = "";
         if (token !== undefined) {
-          one.tokens.push({ id: token, piece: trained.tokenizer.piece(token), logProbability });
+          one.tokens.push({ id: token, piece: shownPiece(trained.tokenizer, token), logProbability });
           text = one.stream.push(token);
         }
         if (finish && !one.stream.stopped) text += one.stream.end();
@@ -173,7 +173,7 @@ function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop:
   for (const [t, id] of one.tokens.entries()) {
     if (stream.stopped) break;
     stream.push(id);
-    written.push({ id, piece: tokenizer.piece(id), logProbability: one.logProbabilities[t] });
+    written.push({ id, piece: shownPiece(tokenizer, id), logProbability: one.logProbabilities[t] });
   }
   stream.end();
   if (!stream.stopped) return { text: stream.text, tokens: written, logProbability: one.logProbability, finish: one.finish };

@@ -1,6 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { givesSeveral, type ModelConfig, readsSource, taskOf } from "../models/any.ts";
 import type { ModelTask } from "../text/columns.ts";
+import { shownPiece } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
 import { type Read, type Reading, type ReadingOptions, readingOf } from "./reading.ts";
@@ -79,7 +80,7 @@ export const isLabeller = (model: ModelConfig): boolean => taskOf(model) === "cl
 /** The likeliest answers of a row of log-probabilities. */
 export function likeliest(run: TrainedModel, row: Float32Array, count: number): Candidate[] {
   const { model, labels } = run;
-  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => run.tokenizer.piece(id);
+  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => shownPiece(run.tokenizer, id);
   return highestPlaces(row, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
 }
 

@@ -14,6 +14,7 @@ import { logSoftmax } from "../ops/softmax.ts";
 import { sum } from "../ops/sum.ts";
 import { compile } from "../runtime/compile.ts";
 import type { Arrays } from "../runtime/session.ts";
+import { shownPiece } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { answersOf, highestPlaces, rowsOf } from "./answers.ts";
 import { type Reading, type ReadingOptions, readingOf } from "./reading.ts";
@@ -94,7 +95,7 @@ function usualAnswer(model: ModelConfig, { feeds }: Reading, rows: readonly Floa
 }
 
 const nameOf = ({ model, labels, tokenizer }: TrainedModel, answer: number): string =>
-  model.model === "encoder" ? (labels[answer] ?? String(answer)) : tokenizer.piece(answer);
+  model.model === "encoder" ? (labels[answer] ?? String(answer)) : shownPiece(tokenizer, answer);
 
 function placeOfLabel(run: TrainedModel, label: string): number {
   const { model, tokenizer } = run;

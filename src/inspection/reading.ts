@@ -5,7 +5,7 @@ import { translateIds } from "../generation/translator.ts";
 import { described, givesSeveral, hasClassToken, type ModelConfig, modelLoss, readsSource, taskOf } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
 import { around, begun } from "../tokens/around.ts";
-import { fitted, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
+import { fitted, shownPiece, teller, unknownIn, unknownSentence, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 
 // One text as a model reads it: the ids that are fed, and a label for each position.
@@ -124,7 +124,7 @@ function idsOf({ tokenizer, model }: TrainedModel, text: string): Int32Array {
   return ids.length === 0 ? ids : around(ids, tokenizer);
 }
 
-const piecesOf = ({ tokenizer }: TrainedModel, ids: Int32Array): string[] => Array.from(ids, (id) => tokenizer.piece(id));
+const piecesOf = ({ tokenizer }: TrainedModel, ids: Int32Array): string[] => Array.from(ids, (id) => shownPiece(tokenizer, id));
 
 /** What should come next at each position; nobody knows it for the last. */
 const shifted = (ids: Int32Array): Int32Array => Int32Array.of(...ids.subarray(1), -1);

@@ -82,7 +82,7 @@ function modelRows({ model, labels }: TrainedModel, weights: ExportWeights): Row
 
 function trainingRows({ config, log }: CardRun): Row[] {
   const { data, training, from, task } = config;
-  const unit = task === "lm" ? "bytes" : "examples";
+  const unit = (task === "lm" || task === "mlm") && data.longest === undefined ? "bytes" : "examples";
   const best = bestOf(log);
   const source = data.source.kind === "files" ? data.source.files.map((file) => basename(file)).join(", ") : sourceName(data.source);
   return [
@@ -93,7 +93,8 @@ function trainingRows({ config, log }: CardRun): Row[] {
   ];
 }
 
-const perplexity = (loss: number, task: string): string => (task === "lm" ? ` (perplexity ${Math.exp(loss).toFixed(2)} per token)` : "");
+const perplexity = (loss: number, task: string): string =>
+  task === "lm" || task === "mlm" ? ` (perplexity ${Math.exp(loss).toFixed(2)} per ${task === "mlm" ? "hidden " : ""}token)` : "";
 
 /** The best validation of a log: the one whose weights were kept. */
 function bestOf(log: CardRun["log"]): { readonly step: number; readonly loss: number } | undefined {

@@ -192,8 +192,9 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
 
 function nearbyRuns(folder: string): Wording {
   try {
-    const runs = readdirSync(folder).filter((name) => isRun(join(folder, name)));
-    return runs.length > 0 ? `; did you mean ${join(folder, runs[0])}?` : "";
+    const names = readdirSync(folder);
+    const near = names.find((name) => isRun(join(folder, name)) || name.endsWith(".gguf"));
+    return near === undefined ? "" : `; did you mean ${join(folder, near)}?`;
   } catch {
     return sentence`; train one with: ${call("train", "<data>", { out: folder })}`;
   }

@@ -146,7 +146,9 @@ export async function prepare(
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
   if (from && settings.lora && labels) refuseNewLabels(from, labels);
   const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
-  const asked = from ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora)) : (settings.training ?? {});
+  const asked = from
+    ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora), lora)
+    : (settings.training ?? {});
   const training = trainingConfig({
     ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
     ...(classWeights && { classWeights }),
@@ -210,9 +212,9 @@ interface Begun {
   readonly said: readonly string[];
 }
 
-/** What a family of models never trains, such as sinusoids, is frozen beside what was asked for. */
-function withFixed({ config: { hub } }: OpenRun, asked: Partial<TrainingConfig>): Partial<TrainingConfig> {
-  const fixed = hub ? (familyCalled(hub.family)?.fixed ?? []) : [];
+/** What a family of models never trains, such as sinusoids, is frozen beside what was asked for; beside an adapter all of it is. */
+function withFixed({ config: { hub } }: OpenRun, asked: Partial<TrainingConfig>, lora: Lora | undefined): Partial<TrainingConfig> {
+  const fixed = hub && !lora ? (familyCalled(hub.family)?.fixed ?? []) : [];
   return fixed.length > 0 ? { ...asked, freeze: [...new Set([...(asked.freeze ?? []), ...fixed])] } : asked;
 }
 

@@ -44,6 +44,9 @@ export function unwritten({ tokenizer, model, hub }: Writer): ReadonlySet<number
 
 type Writer = { readonly tokenizer: Tokenizer; readonly model: { readonly vocab: number }; readonly hub?: HubRecord };
 
+/** A readable name of a token. A table may have more rows than the tokenizer has ids; such a token has no name but its number. */
+export const shownPiece = (tokenizer: Tokenizer, id: number): string => (id < tokenizer.size ? tokenizer.piece(id) : `<${id}>`);
+
 export type Warn = (sentence: string) => void;
 
 /** Whom to tell: a function of the caller's, or nobody. If left out, whom the model tells. */

@@ -58,6 +58,14 @@ describe("a new model", () => {
     expect(outcome(place.path("again"))).toEqual(outcome(place.path("run")));
   });
 
+  it("is exported with its mask", async () => {
+    await place.done("export", "run", "--to", "onnx", "--out", "shipped");
+    expect(JSON.parse(readFileSync(place.path("shipped/tokenizer_config.json"), "utf8")).mask_token).toBe("<mask>");
+    expect(readFileSync(place.path("shipped/README.md"), "utf8")).toMatch(
+      /a\.txt: [\d,]+ bytes to train on.*\(perplexity [\d.]+ per hidden token\)/s,
+    );
+  });
+
   it("is a start for labels", async () => {
     place.write(
       "rows.tsv",
