@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectRefusal, Workplace } from "../support/command.ts";
@@ -30,6 +31,11 @@ describe("a folder of Hugging Face", () => {
       expect(candidates).toEqual(
         [0, 1].map(() => ({ token: expect.any(String), probability: expect.any(Number), text: expect.any(String) })),
       );
+  });
+
+  it("is looked into where it writes tokens that its tokenizer does not name", async () => {
+    await place.done("look", model("t5"), "hello", "--out", "t5.html");
+    expect(readFileSync(place.path("t5.html"), "utf8")).toMatch(/(<|\\u003c|&lt;)(58|59|60)(>|\\u003e|&gt;)/);
   });
 
   it("classifies, tags and translates", async () => {

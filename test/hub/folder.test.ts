@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -122,7 +122,10 @@ describe("a folder that does not fit", () => {
 
   it("is refused with the cure where its weights are a pickle, and never looked into", () => {
     const folder = copyOf("llama");
-    for (const file of ["model", "gradients"]) rmSync(join(folder, `${file}.safetensors`));
+    renameSync(join(folder, "model.safetensors"), join(folder, "model.fp32.safetensors"));
+    expect(opened(folder)).not.toThrow(); // a variant of the name
+    rmSync(join(folder, "model.fp32.safetensors"));
+    expect(opened(folder)).toThrow(/has no model\.safetensors; there is "gradients\.safetensors"/); // no weights, whatever else they are
     writeFileSync(join(folder, "pytorch_model.bin"), "not looked into");
     expect(opened(folder)).toThrow(
       /weights in "pytorch_model\.bin": a pickle is a program, and is not run here; .*safe_serialization=True/,

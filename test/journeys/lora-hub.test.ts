@@ -61,3 +61,12 @@ it("where queries, keys and values are one matrix of the family, so is their ada
   const refused = await place.start(...from, "--lora-targets", "q", ...flags, "--out", "x").ended;
   expectRefusal(refused, 2, /no matrix is called "q"; here queries, keys and values are one matrix, qkv/);
 });
+
+it("sinusoids that a family never trains need no freezing beside an adapter", async () => {
+  place.write(
+    "pairs.tsv",
+    `source\ttarget\n${[1, 2, 3, 4, 5, 6].map((i) => `the cat ${"a ".repeat(i)}\tthe hat ${"b ".repeat(i)}`).join("\n")}\n`,
+  );
+  await place.done(..."train pairs.tsv --lora 2 --batch 2 --steps 2 --threads 1 --quiet --out marian --from".split(" "), model("marian"));
+  expect(JSON.parse(readFileSync(place.path("marian/config.json"), "utf8")).training.freeze ?? []).toEqual([]);
+});
