@@ -37,8 +37,10 @@ describe("a prompt and its completion", () => {
   });
 
   it("need both", () => {
-    expect(() => encodeAnswered([{ messages: [{ role: "user", content: "Hi" }] }], char, usualChat(char))).not.toThrow();
-    expect(encodeAnswered([{ messages: [{ role: "user", content: "Hi" }] }], char, usualChat(char))).toEqual([]);
+    const asked = { messages: [{ role: "user", content: "Hi" }], line: 3 };
+    expect(() => encodeAnswered([asked], char, usualChat(char))).toThrow(
+      'there is no answer to learn from; give one (in messages, by the role "assistant")',
+    );
   });
 });
 
