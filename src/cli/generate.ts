@@ -135,23 +135,11 @@ async function samplesFor(
   before: number,
   options: Options,
 ): Promise<readonly (readonly Sample[])[]> {
-  const {
-    beams = 1,
-    lengthPenalty,
-    ids,
-    chat,
-    system,
-    logProbabilities,
-    weights,
-    threads,
-    adapter,
-    json,
-    ...asked
-  } = withoutFiles(options);
+  const { beams, lengthPenalty, asked } = writingOf(options);
   const { tokens, samples, stop, strict } = asked;
   const source = readsSource(run.model);
   const nothing = (line: string) =>
-    ids ? source && line.trim() === "" : run.tokenizer.encode(line).length === 0 && (source || line !== "");
+    options.ids ? source && line.trim() === "" : run.tokenizer.encode(line).length === 0 && (source || line !== "");
   const places = lines.flatMap((line, i) => (nothing(line) ? [] : [i]));
   const begun = places.map((i) => begunWith(lines[i], options));
   const found =
@@ -180,10 +168,27 @@ function writeFile(run: Trained, options: Options): Promise<void> {
 
 const warn = (sentence: string) => console.error(`warning: ${sentence}`);
 
-/** What the writer is to know nothing of. */
-function withoutFiles(options: Options): Omit<Options, keyof Omit<FileFlags, "json">> {
-  const { in: _, out, column, prefix, overwrite, text, ...rest } = options;
-  return rest;
+/** What is asked of the writer; it knows nothing of files, flags of the model, and how a prompt is read. */
+function writingOf(options: Options) {
+  const {
+    in: _,
+    out,
+    column,
+    prefix,
+    overwrite,
+    text,
+    ids,
+    chat,
+    system,
+    logProbabilities,
+    weights,
+    threads,
+    adapter,
+    json,
+    ...rest
+  } = options;
+  const { beams = 1, lengthPenalty, ...asked } = rest;
+  return { beams, lengthPenalty, asked };
 }
 
 /** Writes as it comes where there is one text; several come one after the other, when all are there. */
@@ -194,19 +199,7 @@ async function written(
   show: ((text: string) => void) | undefined,
   before: string,
 ): Promise<readonly Sample[]> {
-  const {
-    beams = 1,
-    lengthPenalty,
-    ids,
-    chat,
-    system,
-    logProbabilities,
-    weights,
-    threads,
-    adapter,
-    json,
-    ...asked
-  } = withoutFiles(options);
+  const { beams, lengthPenalty, asked } = writingOf(options);
   const { tokens, samples, stop, strict } = asked;
   if (beams > 1) {
     const [found] = await writeBest(run, [begin], { beams, lengthPenalty, tokens, samples, stop, strict, warn });
