@@ -1,5 +1,8 @@
+const longestName = 64;
+
 /** `; did you mean "time"?` when one of the known names is close to the given one, else nothing. */
 export function suggest(given: string, known: Iterable<string>): string {
+  if (given.length > longestName) return ""; // comparing takes the product of the lengths
   let best = "";
   let bestDistance = Math.min(given.length, Math.max(1, Math.floor(given.length / 3)) + 1);
   for (const name of known) {

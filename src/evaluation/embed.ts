@@ -1,8 +1,11 @@
 import { ConfigError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { ignored } from "../batches/batch.ts";
 import { type LabelledIds, labelledLayout } from "../batches/examples.ts";
 import { described } from "../models/any.ts";
-import { type EncoderConfig, encoderConfig, type pools } from "../models/config.ts";
+import { type DecoderConfig, type EncoderConfig, encoderConfig, type pools } from "../models/config.ts";
+import { keepsPast } from "../models/continuation.ts";
+import { decoderName, lookingBack } from "../models/looking-back.ts";
 import { around } from "../tokens/around.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { requireFinite } from "./labels.ts";
@@ -22,11 +25,12 @@ export interface EmbedOptions extends PredictOptions {
   readonly normalise?: boolean;
 }
 
-/** The vector of each text, from an encoder of any task: its states, without its head. */
+/** The vector of each text, from an encoder of any task: its states, without its head. Of a decoder, its last state, where that is asked for. */
 export async function* embedTexts(trained: TrainedModel, texts: Texts, options: EmbedOptions = {}): AsyncGenerator<Embedding> {
   const model = embedderOf(trained, options);
   const { pool, normalise } = model;
-  const scoring = { key: `vectors ${pool} ${normalise}`, model, rowsAtOnce: 32 };
+  const named = trained.model.model === "decoder" ? decoderName : undefined;
+  const scoring = { key: `vectors ${pool} ${normalise}`, model, rowsAtOnce: named ? 4 : 32, ...(named && { named }) };
   const reading: Reading<LabelledIds, Embedding> = {
     layout: labelledLayout,
     scoring,
@@ -38,10 +42,18 @@ export async function* embedTexts(trained: TrainedModel, texts: Texts, options: 
 
 /** The same encoder with a vector for its answer. */
 function embedderOf({ model, name }: TrainedModel, { pool, normalise }: EmbedOptions): EncoderConfig {
-  if (model.model !== "encoder")
-    throw new ConfigError(`${name} is ${described(model)}; vectors of texts come from an encoder, such as BERT or MiniLM`, {
+  if (model.model === "decoder" && keepsPast(model) && pool === "last") return lastStateOf(model, normalise);
+  if (model.model !== "encoder") {
+    const last = model.model === "decoder" ? sentence`; what its last token knows is there for ${setting("pool", "last")}` : "";
+    throw new ConfigError(sentence`${name} is ${described(model)}; vectors of texts come from an encoder, such as BERT or MiniLM${last}`, {
       code: "config.task",
     });
+  }
+  if (pool === "class" && model.pool !== "class")
+    throw new ConfigError(
+      sentence`${name} was not trained with a token of its own in front of texts; what BERT's [CLS] knows is ${setting("pool", "first")}`,
+      { code: "config.conflict", path: "pool" },
+    );
   const { scoresScale: _, scoresCap: __, ...others } = model;
   const own = model.task === "embed" ? model : { ...others, pool: model.pool === "class" ? ("class" as const) : ("mean" as const) };
   return encoderConfig({
@@ -50,4 +62,9 @@ function embedderOf({ model, name }: TrainedModel, { pool, normalise }: EmbedOpt
     ...(pool !== undefined && { pool }),
     ...(normalise !== undefined && { normalise }),
   });
+}
+
+/** A decoder was not trained to gather a text, so this is only given to whoever asks for it by name. */
+function lastStateOf(model: DecoderConfig, normalise = true): EncoderConfig {
+  return encoderConfig({ ...lookingBack(model, { task: "embed", labels: 0 }), normalise });
 }

@@ -1,6 +1,5 @@
-import { NonFiniteError } from "../base/errors.ts";
+import { likeliest } from "./likeliest.ts";
 import { checkLimits } from "./limits.ts";
-import { notNumbers } from "./sampling.ts";
 import type { Next, Prompt, Speaker } from "./speech.ts";
 
 export interface BeamOptions {
@@ -110,18 +109,4 @@ function finish({ done }: Search, ended: Omit<Hypothesis, "score">, options: Bea
   const at = done.findIndex(({ score }) => score < one.score);
   done.splice(at < 0 ? done.length : at, 0, one);
   if (done.length > options.beams) done.pop();
-}
-
-/** The likeliest next tokens with their log-probabilities, the best first. */
-function likeliest({ scores, total }: Next, count: number, forbidden?: ReadonlySet<number>): { token: number; logProbability: number }[] {
-  if (!Number.isFinite(total)) throw new NonFiniteError(notNumbers);
-  const best: { token: number; logProbability: number }[] = [];
-  for (let token = 0; token < scores.length; token++) {
-    const logProbability = scores[token] - total;
-    if ((best.length === count && logProbability <= best[count - 1].logProbability) || forbidden?.has(token)) continue;
-    const at = best.findIndex((other) => other.logProbability < logProbability);
-    best.splice(at < 0 ? best.length : at, 0, { token, logProbability });
-    if (best.length > count) best.pop();
-  }
-  return best;
 }

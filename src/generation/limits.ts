@@ -4,6 +4,9 @@ import { between, codeOf, whole } from "../models/bounds.ts";
 const limits = {
   tokens: whole(1, 1e9),
   samples: whole(1, 10_000),
+  top: whole(0, 1000),
+  rows: whole(1, 1e9),
+  piece: whole(1, 1e9),
   beams: whole(1, 1000),
   seed: whole(0, Number.MAX_SAFE_INTEGER),
   lengthPenalty: between(-100, 100),

@@ -19,6 +19,10 @@ const samplingSchema = z.strictObject({
   minP: between(0, 1).default(0),
   /** Divides positive scores of tokens that were there before, and multiplies negative ones; 1 for none. */
   repetitionPenalty: between(0.01, 1000).default(1),
+  /** Taken off the scores of tokens that were written before; those of the prompt do not count. Below 0 it invites them. */
+  presencePenalty: between(-2, 2).default(0),
+  /** The same once for each time that a token was written. */
+  frequencyPenalty: between(-2, 2).default(0),
   /** Added to the scores of single tokens, by id; −∞ forbids one. */
   bias: z.map(z.int().min(0), between(-largestBias, largestBias).or(z.literal(Number.NEGATIVE_INFINITY))).default(new Map()),
 });
@@ -46,11 +50,19 @@ export interface Candidates {
   readonly probabilities: Float64Array;
 }
 
-/** What is left of a distribution after penalty, bias, temperature and filters. At temperature 0 that is one token. */
-export function candidates(scores: Float32Array, settings: Sampling, before: Iterable<number> = []): Candidates {
-  const adjusted = adjustedScores(scores, settings, before);
-  const best = highest(adjusted);
-  if (adjusted[best] === Number.NEGATIVE_INFINITY) throw new ConfigError("every token is forbidden", { at: "sampling.bias" });
+/** What a choice depends on beside scores and settings. */
+export interface Before {
+  /** All tokens so far, with those of the prompt. */
+  readonly ids?: Iterable<number>;
+  /** Those that were written. */
+  readonly written?: Iterable<number>;
+  /** What may come at all, a bit for each token: bit `id & 31` of word `id >> 5`. */
+  readonly allowed?: Int32Array;
+}
+
+/** What is left of a distribution after penalties, bias, temperature and filters. At temperature 0 that is one token. */
+export function candidates(scores: Float32Array, settings: Sampling, before: Iterable<number> = [], more: Before = {}): Candidates {
+  const { adjusted, best } = adjustedScores(scores, settings, { ids: before, ...more });
   if (settings.temperature === 0) return { tokens: Int32Array.of(best), probabilities: Float64Array.of(1) };
   const weights = new Float64Array(adjusted.length); // relative to the likeliest, which has 1
   let total = 0;
@@ -59,14 +71,41 @@ export function candidates(scores: Float32Array, settings: Sampling, before: Ite
   return filtered(weights, total, settings);
 }
 
-function adjustedScores(scores: Float32Array, { repetitionPenalty, bias }: Sampling, before: Iterable<number>): Float32Array {
-  if (repetitionPenalty === 1 && bias.size === 0) return scores;
-  const adjusted = scores.slice();
+/** Scores after penalties, bias and what is allowed, and which is the highest of them. */
+export function adjustedScores(
+  scores: Float32Array,
+  { repetitionPenalty, presencePenalty, frequencyPenalty, bias }: Sampling,
+  { ids = [], written = [], allowed }: Before,
+): { readonly adjusted: Float32Array; readonly best: number } {
+  const counted = presencePenalty !== 0 || frequencyPenalty !== 0;
+  const adjusted = repetitionPenalty === 1 && !counted && bias.size === 0 && !allowed ? scores : scores.slice();
   if (repetitionPenalty !== 1)
-    for (const token of new Set(before))
+    for (const token of new Set(ids))
       adjusted[token] = scores[token] > 0 ? scores[token] / repetitionPenalty : scores[token] * repetitionPenalty;
+  if (counted) for (const [token, count] of counts(written)) adjusted[token] -= presencePenalty + count * frequencyPenalty;
   for (const [token, value] of bias) adjusted[token] += value;
-  return adjusted;
+  if (allowed) forbid(adjusted, allowed); // the last: no bias brings back what is forbidden
+  const best = highest(adjusted);
+  if (adjusted[best] === Number.NEGATIVE_INFINITY)
+    throw allowed
+      ? new ConfigError("no token may come here by the form of the answer, or only such as are never written")
+      : new ConfigError("every token is forbidden", { at: "sampling.bias" });
+  return { adjusted, best };
+}
+
+function counts(tokens: Iterable<number>): ReadonlyMap<number, number> {
+  const found = new Map<number, number>();
+  for (const token of tokens) found.set(token, (found.get(token) ?? 0) + 1);
+  return found;
+}
+
+function forbid(scores: Float32Array, allowed: Int32Array): void {
+  for (let first = 0, word = 0; first < scores.length; first += 32, word++) {
+    const bits = allowed[word] ?? 0;
+    if (bits === -1) continue; // all of them
+    const end = Math.min(scores.length, first + 32);
+    for (let token = first; token < end; token++) if (((bits >>> (token & 31)) & 1) === 0) scores[token] = Number.NEGATIVE_INFINITY;
+  }
 }
 
 /** First the k likeliest, then of these the fewest that have the probability p, then of these those that are likely enough. */

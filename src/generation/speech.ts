@@ -26,8 +26,8 @@ export interface Speaker {
   readonly longest: number;
   /** Refuses a prompt that cannot be read, or not be gone on with for so many tokens, before anything is computed. Without it, any may be tried. */
   check?(prompt: Prompt, tokens: number): void;
-  /** Whether there is memory for rows that come to have these sizes. Without it, there always is. */
-  fits?(rows: readonly RowSize[]): boolean;
+  /** Whether there is memory for rows that come to have these sizes: what the device has, or so many bytes. Without it, there always is. */
+  fits?(rows: readonly RowSize[], memory?: number): boolean;
   begin(): Speech;
   release(): Promise<void>;
 }
@@ -36,6 +36,8 @@ export interface Speaker {
 export interface Speech {
   /** How many tokens each row has. */
   readonly lengths: readonly number[];
+  /** What is kept of all rows takes so much. */
+  readonly bytes?: number;
   /**
    * Adds a row for each prompt, after those there are, and reads all prompts together. Gives the scores of each one's next token. If it
    * fails, the rows are what they were.
@@ -45,6 +47,41 @@ export interface Speech {
   next(tokens: readonly number[]): Promise<Next[]>;
   /** Goes on with these rows, in this order. A row may be taken more than once, as beams do, or left out. */
   keep(rows: readonly number[]): void;
+  /**
+   * Prompts that are read a piece at a time, while rows go on: nothing of it touches the rows. Some may begin with what was read of others.
+   * Speeches that can do only all at once have neither this nor `admit`.
+   */
+  arrive?(prompts: readonly Prompt[], beginnings?: readonly (Beginning | undefined)[]): Arrival;
+  /** Adds the rows of an arrival of the same speaker that is read, as `join` does; this speech need not be the one that it came to. */
+  admit?(arrival: Arrival): Next[];
+}
+
+/** Prompts on their way in. */
+export interface Arrival {
+  /** How many tokens are still to be read, sources included. */
+  readonly left: number;
+  readonly bytes: number;
+  /** Reads on: one piece of about so many tokens at most, over all prompts, and one for each prompt at least. A source cannot be cut. */
+  read(tokens: number): Promise<void>;
+  /** What is known of the prompts when all is read: nothing is copied, and nothing of it changes any more. */
+  known(): Known;
+}
+
+/** Prompts that were read together, for others that begin alike. */
+export interface Known {
+  /** None in the place of one whose numbers are not finite. */
+  readonly prompts: readonly (Prompt | undefined)[];
+  /** All prompts together: none of them goes before the others. */
+  readonly bytes: number;
+  /** How many of the first so many tokens of a prompt can be taken over: all of them, or where only some states are known, fewer. −1 for nothing, not even its source. */
+  reach(prompt: number, tokens: number): number;
+}
+
+/** Where a prompt begins that has its first tokens, or at least its source, in common with one that is known. */
+export interface Beginning {
+  readonly known: Known;
+  readonly prompt: number;
+  readonly tokens: number;
 }
 
 /** Refuses a prompt with nothing to read, or with ids that are not in the vocabulary: of its own tokens, and of a source for a model that reads one. */
@@ -70,3 +107,7 @@ export function nextOf({ scores, total }: Arrays): Next[] {
 }
 
 export const isIdentity = (rows: readonly number[], count: number): boolean => rows.length === count && rows.every((row, i) => row === i);
+
+export const notHere = "these prompts were read by another model, whose keys and values say nothing here";
+
+export const unread = (tokens: number): string => `${tokens} tokens of these prompts are still to be read; they join after that`;

@@ -1,4 +1,3 @@
-import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
@@ -7,12 +6,15 @@ import { type FitOptions, shownPiece, teller, unwritten } from "../trained/readi
 import type { TrainedModel } from "../trained/trained.ts";
 import { beamSearch, type Hypothesis } from "./beam.ts";
 import { checkLimits } from "./limits.ts";
-import { type EndedPrompt, type Given, type PromptOptions, promptOf } from "./prompt.ts";
-import { type Finish, type Request, RunningBatch } from "./running-batch.ts";
-import { type SamplingInput, sampling } from "./sampling.ts";
+import { type Given, type PromptOptions, promptOf } from "./prompt.ts";
+import { type Request, RunningBatch } from "./running-batch.ts";
+import type { SamplingInput } from "./sampling.ts";
 import { speakerFor } from "./speaker.ts";
 import type { Prompt } from "./speech.ts";
 import { TextStream } from "./text-stream.ts";
+import { endsOf, type Sample, Writing, type WrittenToken } from "./writing.ts";
+
+export type { Sample, WrittenToken } from "./writing.ts";
 
 export interface WriteOptions extends SamplingInput, PromptOptions {
   /** The most tokens to write. */
@@ -39,23 +41,6 @@ export interface BeamWriteOptions extends PromptOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A token as it was chosen. */
-export interface WrittenToken {
-  readonly id: number;
-  readonly piece: string;
-  /** Natural logarithm, under the model's own distribution: before temperature and filters. */
-  readonly logProbability: number;
-}
-
-export interface Sample {
-  readonly text: string;
-  readonly tokens: readonly WrittenToken[];
-  /** Of all tokens together, with the `</s>` that ended them. */
-  readonly logProbability: number;
-  /** What ended it: `</s>`, the number of tokens, or a stop string. */
-  readonly finish: Finish | "stop";
-}
-
 /** A piece of text, whole characters only, and the sample that it belongs to. */
 export interface Piece {
   readonly prompt: number;
@@ -68,13 +53,9 @@ const usualTokens = 200;
 /** More wait until others are done: keys and values of every row take memory. */
 const rowsAtOnce = 128;
 
-interface Writing {
-  readonly request: Request;
+interface Placed {
+  readonly writing: Writing;
   readonly place: { readonly prompt: number; readonly sample: number };
-  readonly stream: TextStream;
-  readonly tokens: WrittenToken[];
-  logProbability: number;
-  finish?: Sample["finish"];
 }
 
 /** Writes for all prompts at once. Gives the text as it comes, and in the end all samples of each prompt. */
@@ -85,15 +66,11 @@ export async function* write(
 ): AsyncGenerator<Piece, Sample[][]> {
   checkLimits(options);
   checkStops(options.stop);
-  const { samples = 1, signal } = options;
+  const { signal } = options;
   signal?.throwIfAborted();
   warnUnrounded(trained, teller(options, trained));
-  const writings = prompts.flatMap((prompt, i) => {
-    const begin = promptOf(prompt, trained, options);
-    return Array.from({ length: samples }, (_, sample) => writingOf(trained, begin, { prompt: i, sample }, options));
-  });
-  const byRequest = new Map(writings.map((one) => [one.request, one]));
-  const waiting = [...byRequest.keys()].reverse();
+  const writings = writingsOf(trained, prompts, options);
+  const waiting = [...writings.keys()].reverse();
   const { value: speaker, release } = await speakerFor(trained);
   try {
     const batch = new RunningBatch(speaker);
@@ -102,21 +79,15 @@ export async function* write(
       while (batch.size < rowsAtOnce && waiting.length > 0) batch.add(waiting.pop() as Request);
       for (const said of await batch.step()) {
         if (said.error) throw said.error;
-        const { request, token, logProbability, finish } = said;
-        const one = byRequest.get(request) as Writing;
-        one.logProbability += logProbability;
-        let text = "";
-        if (token !== undefined) {
-          one.tokens.push({ id: token, piece: shownPiece(trained.tokenizer, token), logProbability });
-          text = one.stream.push(token);
-        }
-        if (finish && !one.stream.stopped) text += one.stream.end();
-        one.finish = one.stream.stopped ? "stop" : finish;
-        if (one.finish === "stop") batch.remove(request);
-        if (text !== "") yield { ...one.place, text };
+        const { writing, place } = writings.get(said.request) as Placed;
+        const text = writing.hear(said);
+        if (writing.finish === "stop") batch.remove(said.request);
+        if (text !== "") yield { ...place, text };
       }
     }
-    return prompts.map((_, i) => writings.filter(({ place }) => place.prompt === i).map(sampleOf));
+    const samples: Sample[][] = prompts.map(() => []);
+    for (const { writing, place } of writings.values()) samples[place.prompt].push(writing.sample);
+    return samples;
   } finally {
     await release();
   }
@@ -161,11 +132,6 @@ export async function writeBest(trained: TrainedModel, prompts: readonly Given[]
   }
 }
 
-/** All tokens that end a text. */
-const endsOf = ({ ends = [] }: Tokenizer, prompts: readonly EndedPrompt[]): readonly number[] => [
-  ...new Set([...ends, ...prompts.flatMap((prompt) => prompt.ends ?? [])]),
-];
-
 /** The text of a hypothesis, up to the first stop string. */
 function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop: readonly string[]): Sample {
   const stream = new TextStream(tokenizer, begun.source ? [] : begun.ids, stop);
@@ -181,22 +147,17 @@ function wholeSample(one: Hypothesis, tokenizer: Tokenizer, begun: Prompt, stop:
   return { text: stream.text, tokens: written, logProbability, finish: "stop" };
 }
 
-function writingOf(trained: TrainedModel, prompt: EndedPrompt, place: Writing["place"], options: WriteOptions): Writing {
-  const { tokenizer, model } = trained;
-  const { tokens = usualTokens, seed = 1, draws, stop = [], samples: _, strict: __, warn: ___, signal: ____, ...rest } = options; // the rest is for sampling
-  const never = [...unwritten(trained)].map((id): [number, number] => [id, Number.NEGATIVE_INFINITY]);
-  const settings = sampling({ ...rest, bias: new Map([...never, ...(rest.bias ?? [])]) });
-  const wrong = [...settings.bias.keys()].find((id) => id >= model.vocab);
-  if (wrong !== undefined)
-    throw new ConfigError(`the token id ${wrong} is not in the vocabulary, which goes from 0 to ${model.vocab - 1}`, {
-      code: "config.range",
-      at: "sampling.bias",
+/** The texts to write, in the order of the prompts, each with its place. */
+function writingsOf(trained: TrainedModel, prompts: readonly Given[], options: WriteOptions): Map<Request, Placed> {
+  const { tokens = usualTokens, samples = 1, seed = 1, draws, stop, strict: _, warn: __, signal: ___, ...sampling } = options;
+  const placed = prompts.flatMap((given, prompt) => {
+    const begin = promptOf(given, trained, options);
+    return Array.from({ length: samples }, (_, sample) => {
+      const writing = new Writing(trained, begin, { tokens, sampling, seed, sample, draw: draws?.[prompt], stop });
+      return { writing, place: { prompt, sample } };
     });
-  const all = chance(seed).fork("sampling").fork(place.sample);
-  const draw = draws?.[place.prompt] ?? 0;
-  const own = draw === 0 ? all : all.fork("draw").fork(draw);
-  const request = { ...prompt, tokens, sampling: settings, chance: own, end: tokenizer.end, ends: endsOf(tokenizer, [prompt]) };
-  return { request, place, stream: new TextStream(tokenizer, prompt.source ? [] : prompt.ids, stop), tokens: [], logProbability: 0 };
+  });
+  return new Map(placed.map((one) => [one.writing.request, one]));
 }
 
 /** Beams are not read again from their later half: a prompt makes room for what is to come, down to half of the context. */
@@ -221,10 +182,3 @@ function checkStops(stop: unknown): void {
   if (stop !== undefined && !Array.isArray(stop))
     throw new ConfigError(`a list of texts is wanted, not a ${typeof stop}`, { code: "config.type", at: "stop" });
 }
-
-const sampleOf = ({ stream, tokens, logProbability, finish = "length" }: Writing): Sample => ({
-  text: stream.text,
-  tokens,
-  logProbability,
-  finish,
-});

@@ -2,7 +2,8 @@ import { ConfigError, GraphError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { familyCalled } from "../hub/families.ts";
-import { type DecoderConfig, type EncoderConfig, encoderConfig } from "../models/config.ts";
+import { type EncoderConfig, encoderConfig } from "../models/config.ts";
+import { decoderName, lookingBack } from "../models/looking-back.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Task } from "./config.ts";
 import { trainingDefaults } from "./defaults.ts";
@@ -36,7 +37,7 @@ function otherTask(folder: string, was: string, task: Task): ConfigError {
 
 /** The model with a head for labels or tags, of which there are two until the data says how many. */
 function headed({ config: { model, hub } }: OpenRun, task: "classify" | "tag"): EncoderConfig | undefined {
-  if (model.model === "decoder") return headedDecoder(model, task);
+  if (model.model === "decoder") return lookingBack(model, { task, labels: 2 });
   if (model.model !== "encoder") return undefined;
   const { scoresScale: _, scoresCap: __, ...body } = model;
   const own = { pool: model.pool, pooler: "none" } as const;
@@ -44,12 +45,6 @@ function headed({ config: { model, hub } }: OpenRun, task: "classify" | "tag"): 
   const gathering = model.task === "embed" || !hub ? own : (familyCalled(hub.family)?.classifier ?? own);
   const rest = { labels: 2, labelling: "one", normalise: false, scoresBias: false } as const;
   return encoderConfig({ ...body, ...rest, task, ...(task === "classify" ? gathering : own) });
-}
-
-/** A decoder's blocks as an encoder that looks back alone: what its last token knows is what the whole text says. */
-function headedDecoder(model: DecoderConfig, task: "classify" | "tag"): EncoderConfig {
-  const { model: _, tie: __, scoresScale: ___, scoresBias: ____, scoresCap: _____, ...blocks } = model;
-  return encoderConfig({ ...blocks, model: "encoder", task, labels: 2, pool: "last", causal: true });
 }
 
 /** Numbers of a head: what is asked of it is new, so they are too. */
@@ -67,7 +62,7 @@ export function carryBody(into: ParameterBuffer, from: ParameterBuffer, { config
       else fresh.push(name);
       continue;
     }
-    const own = body?.model === "decoder" ? name.replace(/^encoder\//, "decoder/") : name;
+    const own = body?.model === "decoder" ? decoderName(name) : name;
     const source = known.has(own) ? from.view(own) : undefined;
     if (source?.shape.slice(1).join() !== shape.slice(1).join() || source.shape[0] > shape[0])
       throw new GraphError(`the parameter "${name}" [${shape}] cannot be that of the model it begins from, [${source?.shape ?? "none"}]`);

@@ -43,7 +43,7 @@ export function modelWeights(run: OpenRun): Weights {
 export const baseWeights = (run: OpenRun): Weights => runWeights(baseOf(run));
 
 /** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"]): TrainedParts {
+export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"], name = run.folder): TrainedParts {
   const { folder, config, tokenizer } = run;
   let weights: Weights | undefined;
   let temperature: number | undefined;
@@ -55,7 +55,7 @@ export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["
     labels: config.labels,
     chat: config.chat,
     device,
-    name: folder,
+    name,
     warn,
     get weights() {
       weights ??= modelWeights(run);

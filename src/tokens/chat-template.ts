@@ -48,6 +48,13 @@ export function usualChat({ start, end, piece }: Tokenizer): ChatFormat | undefi
   };
 }
 
+/** A plain text for models that were never taught conversations: a line for each message, `user: …`, and `assistant:` where the answer begins. */
+export const plainChat: ChatFormat = {
+  template:
+    "{% for message in messages %}{{ message['role'] + ': ' + message['content'] + '\\n' }}{% endfor %}" +
+    "{% if add_generation_prompt %}{{ 'assistant:' }}{% endif %}",
+};
+
 const token = z.union([z.string(), z.looseObject({ content: z.string() })]);
 const tokenNames = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"] as const;
 const named = z.array(z.looseObject({ name: z.string(), template: z.string() }));

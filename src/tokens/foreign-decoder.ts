@@ -86,10 +86,12 @@ const cleanups: readonly (readonly [string, string])[] = [
   ...["'s", "'ve", "'re"].map((end) => [` ${end}`, end] as const),
 ];
 
+export const cleanedUp = (joined: string): string => cleanups.reduce((text, [from, to]) => text.replaceAll(from, () => to), joined);
+
 const wordpiece =
   (prefix: string, cleanup: boolean): Step =>
   (tokens) =>
     tokens.map((token, i) => {
       const joined = i === 0 ? token : token.startsWith(prefix) ? token.slice(prefix.length) : ` ${token}`;
-      return cleanup ? cleanups.reduce((text, [from, to]) => text.replaceAll(from, () => to), joined) : joined;
+      return cleanup ? cleanedUp(joined) : joined;
     });

@@ -83,10 +83,11 @@ class Pieces {
 
 /** Pieces to text: no space before ## and none before the signs that end a sentence or a part of it. */
 function textOfPieces(pieces: readonly string[]): string {
-  const parts = pieces.map((piece, i) => {
-    if (i === 0) return piece;
-    if (piece.startsWith(prefix)) return piece.slice(prefix.length);
-    return /^[.?!,]/.test(piece) ? piece : ` ${piece}`;
-  });
-  return parts.join("");
+  return pieces.map((piece, i) => (i === 0 ? piece : textAfterText(piece))).join("");
+}
+
+/** What a piece adds to the text of those before it. */
+export function textAfterText(piece: string): string {
+  if (piece.startsWith(prefix)) return piece.slice(prefix.length);
+  return /^[.?!,]/.test(piece) ? piece : ` ${piece}`;
 }
