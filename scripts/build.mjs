@@ -27,18 +27,23 @@ const bundled = (file, options) => {
   const { outputFiles } = buildSync({ entryPoints: [join(root, "page", file)], bundle: true, minify: true, write: false, ...options });
   return outputFiles[0].text.trim();
 };
-const script = bundled("main.ts", { format: "iife", target: "es2022", charset: "utf8", legalComments: "none" });
-const style = bundled("style.css", { charset: "utf8" });
 const hash = (text) => createHash("sha256").update(text).digest("base64");
-writeFileSync(
-  join(root, "src/pictures/page.bundle.ts"),
-  `// Made by scripts/build.mjs from page/. The hashes are what the page's policy allows.
-export const pageScript = ${JSON.stringify(script)};
-export const pageStyle = ${JSON.stringify(style)};
+/** A page's script and style as a file of TypeScript, under these names, with the hashes that its policy allows. */
+const writePage = (folder, to, [scriptName, styleName]) => {
+  const script = bundled(`${folder}main.ts`, { format: "iife", target: "es2022", charset: "utf8", legalComments: "none" });
+  const style = bundled(`${folder}style.css`, { charset: "utf8" });
+  writeFileSync(
+    join(root, to),
+    `// Made by scripts/build.mjs from page/${folder}. The hashes are what the page's policy allows.
+export const ${scriptName} = ${JSON.stringify(script)};
+export const ${styleName} = ${JSON.stringify(style)};
 export const scriptHash = "${hash(script)}";
 export const styleHash = "${hash(style)}";
 `,
-);
+  );
+};
+writePage("", "src/pictures/page.bundle.ts", ["pageScript", "pageStyle"]);
+writePage("try/", "src/server/try.bundle.ts", ["tryScript", "tryStyle"]);
 
 rmSync(join(root, "dist"), { recursive: true, force: true });
 run("typescript/bin/tsc", "-p", "tsconfig.build.json");

@@ -198,6 +198,7 @@ const doors = {
   inspect: "qkv/inspect",
   pictures: "qkv/pictures",
   hub: "qkv/hub",
+  server: "qkv/server",
 };
 
 function doorPage(entry, name) {

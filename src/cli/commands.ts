@@ -73,6 +73,12 @@ const commands = {
     arguments: { "<folder>": "a folder of Hugging Face" },
     summary: "a run of somebody else's model; every command also takes the folder itself",
   },
+  serve: {
+    arguments: {
+      "<model...>": "runs, folders of Hugging Face or .gguf files, each with a name of its own if it is to have one: chat=runs/my-chat",
+    },
+    summary: "models behind HTTP: OpenAI's API and more, many streams at once",
+  },
   recipes: {
     arguments: { "[name]": "one of them, with its settings" },
     summary: "the ready recipes, what each teaches and the result it reaches",

@@ -1,10 +1,11 @@
 import { extname, resolve } from "node:path";
 import { Option } from "commander";
-import { ConfigError, NonFiniteError } from "../base/errors.ts";
+import { ConfigError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import { type OpenOptions, open } from "../library/trained.ts";
 import { paths } from "../runs/folder.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { jsonOf, refuseVain, requireFiniteView } from "../views/checks.ts";
 import { type View, type ViewName, type ViewOptions, views } from "../views/views.ts";
 import { bareCommand } from "./commands.ts";
 import { readLosses } from "./losses.ts";
@@ -40,9 +41,8 @@ export const lookCommand = bareCommand("look")
   .option("--json", "print one line of JSON and nothing else")
   .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(13)}${views[name].what}`).join("\n")}`)
   .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, adapter, ...options }: Options) => {
-    const { needsText, flags, hasPicture, make } = views[name];
-    const vain = Object.keys(options).find((flag) => !flags.includes(flag as keyof ViewOptions));
-    if (vain !== undefined) throw new ConfigError(`--${vain} has no meaning for the view ${name}; leave it out, or choose another --view`);
+    const { needsText, hasPicture, make } = views[name];
+    refuseVain(name, options);
     const ending = out === undefined ? undefined : endingOf(out, name, hasPicture);
     if (needsText && text === undefined)
       throw new ConfigError(`the view ${name} needs a text to look at; write it after the run folder: qkv look ${folder} "a text"`);
@@ -56,8 +56,7 @@ export const lookCommand = bareCommand("look")
       text: text ?? "",
       options: { ...options, warn },
     });
-    if (!allFinite(view.value))
-      throw new NonFiniteError(`the view ${name} has numbers that are NaN or infinite; the weights are damaged, or training went wrong`);
+    requireFiniteView(name, view);
     if (out !== undefined && ending !== undefined) writeOutput(out, await contentOf(view, ending, warn));
     if (json) console.log(jsonOf(view));
     else console.log(out === undefined ? view.text({ columns: process.stdout.columns ?? 100, colour: hasColours() }) : `wrote ${out}`);
@@ -97,12 +96,5 @@ async function contentOf({ svg, html, ...view }: View, ending: Ending, warn: (se
   if (ending === ".png") return pngOf(svg(), warn);
   return html ? html() : `<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>qkv look</title>\n${svg()}\n</html>\n`;
 }
-
-const allFinite = (value: unknown): boolean =>
-  typeof value === "object" && value !== null ? Object.values(value).every(allFinite) : typeof value !== "number" || Number.isFinite(value);
-
-/** Shares come from float32, so more than seven digits would be noise. */
-const jsonOf = ({ value }: Pick<View, "value">): string =>
-  JSON.stringify(value, (_, x: unknown) => (typeof x === "number" && !Number.isInteger(x) ? Number(x.toPrecision(7)) : x));
 
 const hasColours = (): boolean => process.stdout.isTTY === true && !process.env.NO_COLOR;

@@ -1,11 +1,9 @@
 #!/usr/bin/env node
-import { readFileSync } from "node:fs";
 import { Command, CommanderError } from "commander";
 import { ConfigError, QkvError } from "../base/errors.ts";
+import { version } from "../node/version.ts";
 import { bareCommand, type CommandName, commandNames } from "./commands.ts";
 import { told } from "./flag-words.ts";
-
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
 
 /** Where the whole of each command is. */
 const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
@@ -24,6 +22,7 @@ const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
   merge: async () => (await import("./merge.ts")).mergeCommand,
   pull: async () => (await import("./pull.ts")).pullCommand,
   import: async () => (await import("./import.ts")).importCommand,
+  serve: async () => (await import("./serve.ts")).serve,
   recipes: async () => (await import("./recipes.ts")).recipesCommand,
   study: async () => (await import("./study.ts")).studyCommand,
   bench: async () => (await import("./bench.ts")).bench,
@@ -36,7 +35,7 @@ let running: Command | undefined;
 async function programFor(words: readonly string[]): Promise<Command> {
   const program = new Command("qkv")
     .description("Transformers in TypeScript: train them, look inside them, ship them.")
-    .version(version)
+    .version(version())
     .hook("preAction", (_, command) => {
       running = command;
     });

@@ -36,6 +36,19 @@ export function scopes(text: string, before: readonly string[] = []): string[] {
   return [...before, ...names];
 }
 
+/** One more of several. */
+export const several = (text: string, before: readonly string[] = []): string[] => [...before, text];
+
+const units: Readonly<Record<string, number>> = { "": 1, k: 1e3, m: 1e6, g: 1e9, ki: 2 ** 10, mi: 2 ** 20, gi: 2 ** 30 };
+
+/** `6GB`, `512MiB`, or a number of bytes. */
+export function bytes(text: string): number {
+  const [, number = "", unit = "?"] = /^(\d+(?:\.\d+)?) *([kmg]?i?)b?$/i.exec(text.trim()) ?? [];
+  const value = Number(number) * (units[unit.toLowerCase()] ?? Number.NaN);
+  if (!(value > 0)) throw new InvalidArgumentError("a size such as 6GB or 512MiB is wanted.");
+  return Math.round(value);
+}
+
 /** A number within bounds. */
 export const between =
   (from: number, to: number) =>
