@@ -72,7 +72,9 @@ const refusal = (said: string): ConfigError => new ConfigError(said, { code: "co
 function automaton(grammar: Grammar, { characters }: TokenMasks): Automaton {
   const writable = new Writable(grammar, characters);
   if (writable.has(grammar)) return new Automaton(grammar, writable);
-  const missing = writable.missing().map((one) => JSON.stringify(one));
+  const { characters: missed, isChoice } = writable.missing();
+  const missing = missed.map((one) => JSON.stringify(one));
+  if (isChoice) throw refusal("there is no answer of this form: a part of it allows nothing, such as [] in a pattern");
   if (missing.length === 0) throw refusal("no answer of this form ever ends: it has itself inside");
   const some = `${missing.slice(0, 8).join(" ")}${missing.length > 8 ? ` and ${missing.length - 8} more` : ""}`;
   throw refusal(

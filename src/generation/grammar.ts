@@ -45,11 +45,11 @@ export class Writable {
   constructor(root: Grammar, characters: CodePoints) {
     this.characters = characters;
     this.#root = root;
-    const nodes = reachable(root);
+    const nodes = reachable(root).reverse();
     // From the leaves up, until nothing is new: what is in a circle only has no end.
     for (let before = -1; before < this.#finished.size; ) {
       before = this.#finished.size;
-      for (let i = nodes.length - 1; i >= 0; i--) if (this.#finishes(nodes[i])) this.#finished.add(nodes[i]);
+      for (const node of nodes) if (!this.#finished.has(node) && this.#finishes(node)) this.#finished.add(node);
     }
   }
 
@@ -58,9 +58,13 @@ export class Writable {
     return this.#finished.has(node) || (node.kind === "repeat" && this.#finishes(node));
   }
 
-  /** The characters that are missed first on the way to an end; none if a form has itself inside without end. */
-  missing(): string[] {
+  /**
+   * Why the whole has no end: the characters that are missed first on the way to one, or a choice among nothing. If it is neither, a form
+   * has itself inside without end.
+   */
+  missing(): { readonly characters: readonly string[]; readonly isChoice: boolean } {
     const found = new Set<string>();
+    let isChoice = false;
     const seen = new Set<Grammar>();
     const walk = (node: Grammar): void => {
       if (this.has(node) || seen.has(node)) return;
@@ -69,11 +73,12 @@ export class Writable {
       if (node.kind === "character") found.add(String.fromCodePoint(node.of[0]?.[0] ?? 0xfffd));
       if (node.kind === "sequence") node.parts.forEach(walk);
       if (node.kind === "choice" && node.among.length > 0) walk(node.among[0]);
+      else if (node.kind === "choice") isChoice = true;
       if (node.kind === "repeat") walk(node.body);
       if (node.kind === "later") walk(node.node());
     };
     walk(this.#root);
-    return [...found];
+    return { characters: [...found], isChoice };
   }
 
   #finishes(node: Grammar): boolean {

@@ -16,7 +16,7 @@ import {
   quoted,
   stringOfLength,
 } from "./json-grammar.ts";
-import { type Bound, integersBetween, numbersBetween } from "./number-range.ts";
+import { beside, integersBetween, numbersBetween } from "./number-range.ts";
 import { formats, patternOf, UnknownPattern } from "./string-pattern.ts";
 
 // A JSON schema as a grammar of the answers that it allows, or of some of them: nothing is written that the schema does not allow, so a
@@ -317,7 +317,7 @@ class Reader {
     return [least, most];
   }
 
-  #bounds(schema: Schema, at: string): { low?: Bound; high?: Bound } {
+  #bounds(schema: Schema, at: string): { low?: number; high?: number } {
     const value = (name: string): number | undefined => {
       const given = schema[name];
       if (given === undefined) return undefined;
@@ -325,31 +325,27 @@ class Reader {
         throw refusal(at, `${name} is a number of at most 15 digits, not ${JSON.stringify(given)?.slice(0, 40)}`, "config.range");
       return given;
     };
-    const tighter = (included: number | undefined, excluded: number | undefined, sign: number): Bound | undefined => {
-      if (excluded !== undefined && (included === undefined || sign * excluded >= sign * included))
-        return { value: excluded, included: false };
-      return included === undefined ? undefined : { value: included, included: true };
-    };
-    const low = tighter(value("minimum"), value("exclusiveMinimum"), 1);
-    const high = tighter(value("maximum"), value("exclusiveMaximum"), -1);
-    if (low && high && (low.value > high.value || (low.value === high.value && !(low.included && high.included))))
-      throw refusal(at, "no number is within its bounds", "config.conflict");
-    return { ...(low && { low }), ...(high && { high }) };
+    const [minimum, maximum] = [value("minimum"), value("maximum")];
+    const [above, below] = [value("exclusiveMinimum"), value("exclusiveMaximum")];
+    const lows = [minimum, above === undefined ? undefined : beside(above, "above")].filter((one) => one !== undefined);
+    const highs = [maximum, below === undefined ? undefined : beside(below, "below")].filter((one) => one !== undefined);
+    const [low, high] = [Math.max(...lows), Math.min(...highs)]; // -∞ and ∞ for none
+    if (low > high) throw refusal(at, "no number is within its bounds", "config.conflict");
+    return { ...(lows.length > 0 && { low }), ...(highs.length > 0 && { high }) };
   }
 
   #integer(schema: Schema, at: string): Grammar {
     const { low, high } = this.#bounds(schema, at);
-    if (!low && !high) return anyInteger;
-    const least = low ? Math.ceil(low.value) + (!low.included && Number.isInteger(low.value) ? 1 : 0) : 1 - largest;
-    const most = high ? Math.floor(high.value) - (!high.included && Number.isInteger(high.value) ? 1 : 0) : largest - 1;
+    if (low === undefined && high === undefined) return anyInteger;
+    const [least, most] = [Math.ceil(low ?? 1 - largest), Math.floor(high ?? largest - 1)];
     if (least > most) throw refusal(at, "no whole number is within its bounds", "config.conflict");
     return integersBetween(least, most);
   }
 
   #number(schema: Schema, at: string): Grammar {
     const { low, high } = this.#bounds(schema, at);
-    if (!low && !high) return anyNumber;
-    return numbersBetween(low ?? { value: 1 - largest, included: true }, high ?? { value: largest - 1, included: true });
+    if (low === undefined && high === undefined) return anyNumber;
+    return numbersBetween(low ?? 1 - largest, high ?? largest - 1);
   }
 }
 

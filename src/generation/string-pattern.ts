@@ -19,6 +19,9 @@ const classes: Readonly<Record<string, CodePoints>> = {
   ...{ D: without(everyCodePoint, digits), W: without(everyCodePoint, wordly), S: without(everyCodePoint, blanks) },
 };
 const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", f: "\f", v: "\v" };
+/** What is written by its number: a character above U+FFFF by both its halves, after each other. */
+const coded = /^(?:x([\da-f]{2})|u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})|u([\da-f]{4}))/i;
+const halves = /\p{Cs}/u;
 const anything = repeat(stringCharacter(everyCodePoint), 0, Number.POSITIVE_INFINITY);
 
 /** The content of strings that match, between the quotes. As in a schema, a pattern without ^ and $ may match anywhere. */
@@ -29,6 +32,7 @@ export function patternOf(source: string): Pattern {
   } catch {
     throw new UnknownPattern("is no regular expression");
   }
+  if (halves.test(source)) throw new UnknownPattern("has half of a character");
   return new Reader(source).whole();
 }
 
@@ -167,16 +171,17 @@ class Reader {
     const next = this.#source[this.#at++];
     if (classes[next]) return classes[next];
     if (controls[next]) return codePoints(controls[next]);
-    const [, hex] = /^(?:x([0-9a-fA-F]{2}))/.exec(this.#rest(next)) ?? /^(?:u([0-9a-fA-F]{4}))/.exec(this.#rest(next)) ?? [];
-    if (hex) {
-      this.#at += hex.length;
-      return [[Number.parseInt(hex, 16), Number.parseInt(hex, 16)]];
+    const [said, ...hex] = coded.exec(next + this.#source.slice(this.#at, this.#at + 10).join("")) ?? [];
+    if (said) {
+      this.#at += said.length - 1;
+      const units = hex.filter((one) => one !== undefined).map((one) => Number.parseInt(one, 16));
+      const character = String.fromCharCode(...units);
+      if (halves.test(character)) throw new UnknownPattern(`has \\${said}, which is half of a character`);
+      return codePoints(character);
     }
     if (/^[\^$\\.*+?()[\]{}|/-]$/.test(next)) return codePoints(next);
     throw new UnknownPattern(`has \\${next}, which is not known here`);
   }
-
-  #rest = (next: string): string => next + this.#source.slice(this.#at, this.#at + 4).join("");
 
   #take(sign: string): boolean {
     if (this.#source[this.#at] !== sign) return false;

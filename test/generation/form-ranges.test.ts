@@ -1,9 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import { Automaton } from "../../src/generation/automaton.ts";
 import { byteRows, codePoints, everyCodePoint } from "../../src/generation/code-points.ts";
 import { type Grammar, Writable } from "../../src/generation/grammar.ts";
-import { integersBetween, numbersBetween } from "../../src/generation/number-range.ts";
+import { beside, integersBetween, numbersBetween } from "../../src/generation/number-range.ts";
 
 // Forms against all that they could say, one by one.
 
@@ -38,7 +39,9 @@ describe("numbers between bounds are those, and no others", () => {
       const [a, b] = [drawn(round % 4), drawn((round >> 2) % 4)];
       const low = { value: Math.min(a, b), included: round % 3 > 0 };
       const high = { value: Math.max(a, b) + (a === b ? 1 : 0), included: round % 5 > 0 };
-      const is = reads(numbersBetween(low, high));
+      const is = reads(
+        numbersBetween(low.included ? low.value : beside(low.value, "above"), high.included ? high.value : beside(high.value, "below")),
+      );
       const samples = [low.value, high.value, ...Array.from({ length: 60 }, () => drawn(Math.floor(draws.uniform(n++) * 6)))];
       for (const value of samples) {
         const inside =
@@ -49,6 +52,60 @@ describe("numbers between bounds are those, and no others", () => {
         }
       }
     }
+  });
+});
+
+/** Numbers as a schema may have them: of any size below 1e15, down to the smallest that there is. */
+const bound = fc.oneof(
+  fc.double({ min: -1e14, max: 1e14, noNaN: true }),
+  fc.double({ min: -1e-5, max: 1e-5, noNaN: true }),
+  fc.double({ min: -1e-300, max: 1e-300, noNaN: true }),
+  fc.constantFrom(0, 1e-20, -1e-20, 1.23456789012e-7, Math.PI, 0.1234567890123456, 0.1 + 0.2, Number.MIN_VALUE),
+);
+
+/** A number as it is written without an exponent, exactly. */
+const plain = (value: number): string => {
+  const [digits, exponent] = String(Math.abs(value)).split("e-");
+  const written = exponent ? `0.${"0".repeat(Number(exponent) - 1)}${digits.replace(".", "")}` : digits;
+  return value < 0 ? `-${written}` : written;
+};
+
+describe("bounds are exact, however small and however many digits they have", () => {
+  it("a bound is among its numbers, and so is no text that is read as one beyond it", () => {
+    fc.assert(
+      fc.property(bound, fc.integer({ min: 0, max: 2 }), fc.stringMatching(/^\d{0,4}$/), (value, gap, more) => {
+        const low = Array.from({ length: gap }).reduce<number>((at) => beside(at, "above"), value);
+        const above = reads(numbersBetween(low, 2e14));
+        const below = reads(numbersBetween(-2e14, low));
+        for (const near of [value, low, beside(low, "below"), beside(low, "above")]) {
+          const written = plain(near);
+          for (const text of [written, written.includes(".") ? written + more : written, written.slice(0, -1)]) {
+            if (!/\d$/.test(text) || Object.is(Number(text), -0)) continue;
+            if (above(text)) expect(Number(text), `${text} from ${low}`).toBeGreaterThanOrEqual(low);
+            if (below(text)) expect(Number(text), `${text} to ${low}`).toBeLessThanOrEqual(low);
+          }
+        }
+        expect(reads(numbersBetween(low, low))(plain(Object.is(low, -0) ? 0 : low)), `only ${low}`).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("the number beside another is the next, with none between", () => {
+    fc.assert(
+      fc.property(bound, (value) => {
+        expect(beside(value, "above")).toBeGreaterThan(value);
+        expect(beside(beside(value, "above"), "below")).toBe(value + 0);
+        const middle = value / 2 + beside(value, "above") / 2;
+        expect([value, beside(value, "above")]).toContain(middle + 0);
+      }),
+    );
+  });
+
+  it("nothing is added that is beside a common bound", () => {
+    const is = reads(numbersBetween(beside(0, "above"), beside(1, "below")));
+    expect(["0.5", "0.000000000000001", "0.999999999999999"].map(is)).toEqual([true, true, true]);
+    expect(["0", "1", "0.0", "1.0", "0.0000000000000001", "-0.5"].map(is)).toEqual([false, false, false, false, false, false]);
   });
 });
 

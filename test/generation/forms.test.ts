@@ -119,6 +119,36 @@ describe("what is allowed is exact", () => {
   });
 });
 
+describe("what a schema says is what is held to", () => {
+  const cases: [schema: unknown, text: string, is: boolean][] = [
+    [{ type: "number", minimum: 1e-20 }, "0", false],
+    [{ type: "number", minimum: 1e-20 }, "0.00000000000001", true],
+    [{ type: "number", maximum: 1e-20 }, "0", true],
+    [{ type: "number", maximum: -1e-20 }, "0", false],
+    [{ type: "number", exclusiveMinimum: 0, maximum: 1e-20 }, "0.00000000000000000001", true],
+    [{ type: "number", minimum: 1.23456789012e-7 }, "0.000000123456789", false],
+    [{ type: "number", exclusiveMinimum: Math.PI }, "3.1415926535897931", false],
+    [{ type: "number", exclusiveMinimum: Math.PI }, "3.1416", true],
+    [{ type: "number", exclusiveMaximum: 0.30000000000000004 }, "0.300000000000000039", false],
+    [{ type: "number", minimum: 0.1234567890123456, maximum: 0.1234567890123456 }, "0.1234567890123456", true],
+    [{ type: "string", pattern: "^[^\\uD83D\\uDE00]$" }, '"😀"', false],
+    [{ type: "string", pattern: "^[^\\uD83D\\uDE00]$" }, '"😁"', true],
+    [{ type: "string", pattern: "^\\ud83d\\ude00$" }, '"😀"', true],
+    [{ type: "string", pattern: "^[\\uD83D\\uDE00-\\uD83D\\uDE02]$" }, '"😁"', true],
+    [{ type: "string", pattern: "^\\x41\\u00e9$" }, '"Aé"', true],
+  ];
+  it.each(cases)("%j, %s: %s", async (schema, answer, is) => {
+    const tokenizer = await trainTokenizer("byte", []);
+    const constraint = formsWith(tokenizer).schema(schema);
+    const can = async (id: number): Promise<boolean> => has(await constraint.allowed(), id);
+    for (const id of tokenizer.encode(answer)) {
+      if (!(await can(id))) return expect(is, "it may not go on").toBe(false);
+      constraint.accept(id);
+    }
+    expect(await can(tokenizer.end as number)).toBe(is);
+  });
+});
+
 describe("tokenizers that cannot write a form are refused before anything is written", () => {
   const refused = async (tokenizer: Tokenizer, schema: unknown = schemas.string): Promise<string> => {
     try {
@@ -200,6 +230,10 @@ describe("a schema that cannot be held to is refused by name", () => {
     "siblings of anyOf": [{ anyOf: [{ type: "string" }], minLength: 3 }, "anyOf is not supported together with minLength"],
     "several allOf": [{ allOf: [{}, {}] }, "allOf of more than one schema is not supported"],
     "bounds that exclude everything": [{ type: "integer", minimum: 5, maximum: 1 }, "no number is within its bounds"],
+    "bounds with nothing between": [
+      { type: "number", exclusiveMinimum: 1, exclusiveMaximum: 1.0000000000000002 },
+      "no number is within its bounds",
+    ],
     "bounds without a whole number": [{ type: "integer", minimum: 0.2, maximum: 0.8 }, "no whole number is within its bounds"],
     "a bound that is no number": [{ type: "number", minimum: "3" }, "minimum is a number"],
     "a large bound": [{ type: "integer", maximum: 1e300 }, "maximum is a number of at most 15 digits"],
@@ -215,6 +249,10 @@ describe("a schema that cannot be held to is refused by name", () => {
       { type: "string", pattern: "(a{100}){100}" },
       "has 10000 characters, counted as often as they may be repeated; 128 is the most",
     ],
+    "half a character": [{ type: "string", pattern: "^[\\uD83D]$" }, "has \\uD83D, which is half of a character"],
+    "the other half": [{ type: "string", pattern: "\\uDE00\\uD83D" }, "has \\uDE00, which is half of a character"],
+    "half a character as it is": [{ type: "string", pattern: "\ud83d" }, "has half of a character"],
+    "a class of nothing": [{ type: "string", pattern: "^[]$" }, "there is no answer of this form: a part of it allows nothing"],
     "repetitions of nothing": [{ type: "string", pattern: "(a*)*" }, "repeats something that may be empty"],
     "an end in the middle": [{ type: "string", pattern: "a$b" }, "has a $ that is not at its end"],
     "an unknown format": [{ type: "string", format: "color" }, 'the format "color" is none of date, time'],
