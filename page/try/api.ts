@@ -13,7 +13,6 @@ export type Classified = z.output<typeof responses.classifyResponse>;
 export type Tagged = z.output<typeof responses.tagResponse>;
 export type Filled = z.output<typeof responses.fillResponse>;
 export type Embedded = z.output<typeof responses.embeddingResponse>;
-export type Tokenized = z.output<typeof responses.tokenizeResponse>;
 
 /** A question as it is sent; curl can ask the same. */
 export interface Asked {
@@ -33,20 +32,23 @@ export class AnswerError extends Error {
   }
 }
 
+/** Where the server is mounted: the page is at its root, with or without a slash. */
+export const base = (): string => location.pathname.replace(/\/+$/, "");
+
 export async function models(): Promise<readonly Model[]> {
-  const { data } = await jsonOf<{ data: Model[] }>(await reached(fetch("/v1/models")));
+  const { data } = await jsonOf<{ data: Model[] }>(await reached(fetch(`${base()}/v1/models`)));
   return data;
 }
 
 /** Whether models can be asked; the answer has one also where its status says that they cannot. */
 export async function health(): Promise<Health> {
-  const response = await reached(fetch("/health"));
+  const response = await reached(fetch(`${base()}/health`));
   return response.status === 503 ? ((await response.json()) as Health) : jsonOf(response);
 }
 
 /** Whether others than this page must send a key. */
 export async function wantsKey(): Promise<boolean> {
-  const { security } = await jsonOf<{ security?: unknown }>(await reached(fetch("/openapi.json")));
+  const { security } = await jsonOf<{ security?: unknown }>(await reached(fetch(`${base()}/openapi.json`)));
   return security !== undefined;
 }
 
@@ -77,7 +79,7 @@ export async function* written<Chunk>(asked: Asked, signal: AbortSignal): AsyncG
 
 const posted = ({ path, body }: Asked, signal?: AbortSignal): Promise<Response> =>
   reached(
-    fetch(path, {
+    fetch(`${base()}${path}`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(body),

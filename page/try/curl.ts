@@ -1,5 +1,5 @@
 import { create } from "../dom.ts";
-import { AnswerError, type Asked, wantsKey } from "./api.ts";
+import { AnswerError, type Asked, base, wantsKey } from "./api.ts";
 
 // The same question for a terminal.
 
@@ -44,7 +44,7 @@ export function curlPart(asked: () => Asked): { readonly element: HTMLElement; r
 
 function words(asked: () => Asked, withKey: boolean): string {
   try {
-    return curlOf(asked(), location.origin, withKey);
+    return curlOf(asked(), `${location.origin}${base()}`, withKey);
   } catch (error) {
     if (error instanceof AnswerError) return error.message;
     throw error;

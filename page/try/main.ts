@@ -1,6 +1,6 @@
 import { figure } from "../../src/pictures/number.ts";
 import { create, part } from "../dom.ts";
-import { AnswerError, answer, type Health, health, type Model, models } from "./api.ts";
+import { AnswerError, answer, base, type Health, health, type Model, models } from "./api.ts";
 import type { Asking } from "./asking.ts";
 import { classifier, embedder, filler, tagger } from "./tasks.ts";
 import { Hints } from "./tokens.ts";
@@ -61,11 +61,11 @@ class Page {
       create(
         "span",
         {},
-        link("/openapi.json", "reference of the API"),
+        link(`${base()}/openapi.json`, "reference of the API"),
         " · ",
-        link("/metrics", "metrics"),
+        link(`${base()}/metrics`, "metrics"),
         " · ",
-        link("/health", "health"),
+        link(`${base()}/health`, "health"),
       ),
     );
     app.replaceChildren(header, this.#place, footer, this.#hints.element);

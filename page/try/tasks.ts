@@ -2,17 +2,7 @@ import { seriesColours } from "../../src/pictures/colour.ts";
 import { visible } from "../../src/pictures/label.ts";
 import { decimal } from "../../src/pictures/number.ts";
 import { create } from "../dom.ts";
-import {
-  AnswerError,
-  type Asked,
-  answer,
-  type Classified,
-  type Embedded,
-  type Filled,
-  type Model,
-  type Tagged,
-  type Tokenized,
-} from "./api.ts";
+import { AnswerError, type Asked, answer, type Classified, type Embedded, type Filled, type Model, type Tagged } from "./api.ts";
 import { Asking, area } from "./asking.ts";
 import { barRow } from "./tokens.ts";
 
@@ -99,20 +89,11 @@ export function tagger(model: Model): Asking {
   });
 }
 
-/** How masks are written by those who have one; the model's own is a single token for it. */
-const masks = ["[MASK]", "<mask>"];
-
 export function filler(model: Model): Asking {
   const input = area({ name: "input", label: "Text with a mask where a word is to be found", rows: 4 });
   const insert = create("button", { type: "button", class: "quiet" }, "insert the mask");
-  let mask: Promise<string> | undefined;
-  insert.addEventListener("click", async () => {
-    mask ??= maskOf(model).catch((error) => {
-      mask = undefined;
-      if (error instanceof AnswerError) return masks[0];
-      throw error;
-    });
-    input.box.setRangeText(await mask, input.box.selectionStart, input.box.selectionEnd, "end");
+  insert.addEventListener("click", () => {
+    input.box.setRangeText(model.mask ?? "", input.box.selectionStart, input.box.selectionEnd, "end");
     input.box.focus();
     input.box.dispatchEvent(new Event("input", { bubbles: true }));
   });
@@ -134,13 +115,6 @@ export function filler(model: Model): Asking {
       }),
     spoken: ({ results: [{ masks: found }] }) => found.map(([best]) => best.token).join(", "),
   });
-}
-
-async function maskOf(model: Model): Promise<string> {
-  const counts = await Promise.all(
-    masks.map((text) => answer<Tokenized>({ path: "/tokenize", body: { model: model.id, text } }).then(({ count }) => count)),
-  );
-  return masks[counts.indexOf(Math.min(...counts))];
 }
 
 export function embedder(model: Model): Asking {

@@ -65,6 +65,21 @@ export class Turns {
   }
 }
 
+/** One after the other: work that is given while other work is under way waits for it. */
+export class Queue {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Work that nobody wants any more when its turn comes is not begun. */
+  run<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+    const mine = this.#last.then(() => {
+      signal?.throwIfAborted();
+      return work();
+    });
+    this.#last = mine.catch(() => {});
+    return mine;
+  }
+}
+
 /** Something done with every item, as work that can be left between two of them. */
 export function* forEachItem<Item>(items: Iterable<Item>, body: (item: Item) => void): Generator<void, void> {
   let done = 0;

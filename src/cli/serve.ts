@@ -12,7 +12,7 @@ import { type LogLine, ModelServer } from "../server/server.ts";
 import { bareCommand } from "./commands.ts";
 import { addFlags } from "./flags.ts";
 import { signals } from "./interrupt.ts";
-import { bytes, countFromZero, positive, several, wholeNumber } from "./values.ts";
+import { aboveZero, bytes, countFromZero, positive, several, wholeNumber } from "./values.ts";
 
 interface Options {
   readonly port: number;
@@ -54,11 +54,11 @@ const flags: readonly Option[] = [
     "for all models together, such as 6GB; the one not asked for longest makes room (default: 80 % of what is free)",
   ).argParser(bytes),
   new Option("--grace <seconds>", "how long requests may go on when the server is told to stop").argParser(positive).default(30),
-  new Option("--queue-seconds <n>", "how long a request may wait to be begun").argParser(positive).default(120),
-  new Option("--request-seconds <n>", "how long a request may take in all").argParser(positive).default(600),
-  new Option("--read-seconds <n>", "how long a client may leave a stream unread before it is dropped").argParser(positive).default(30),
+  new Option("--queue-seconds <n>", "how long a request may wait to be begun").argParser(aboveZero).default(120),
+  new Option("--request-seconds <n>", "how long a request may take in all").argParser(aboveZero).default(600),
+  new Option("--read-seconds <n>", "how long a client may leave a stream unread before it is dropped").argParser(aboveZero).default(30),
   new Option("--watchdog <seconds>", "a process that gives no sign of life for so long is ended and started again")
-    .argParser(positive)
+    .argParser(aboveZero)
     .default(60),
   new Option("--rows <n>", "texts that are written at once by each model").argParser(wholeNumber).default(64),
   new Option("--piece <tokens>", "tokens of prompts that are read between two tokens of the others").argParser(wholeNumber).default(128),
@@ -70,7 +70,7 @@ const flags: readonly Option[] = [
   new Option("--threads <n>", "threads of the engine, for each model").argParser(wholeNumber),
   new Option("--log-texts", "log lines have what was asked and written"),
   new Option("--quiet", "no log"),
-  new Option("--json", "print one line of JSON when the server listens, and nothing else"),
+  new Option("--json", "one line of JSON on standard output when the models are open; the log goes to standard error as ever"),
 ];
 
 export const serve = addFlags(bareCommand("serve"), flags);
@@ -88,8 +88,8 @@ serve.action(async (given: string[], options: Options) => {
     memory: options.memory ?? 0.8 * freeMemory(),
     maxWaiting: options.maxWaiting,
     apiKey,
-    hosts: ["localhost", host.toLowerCase(), ...(options.allowHost ?? []).map((name) => name.toLowerCase())],
-    cors: options.cors ?? [],
+    hosts: ["localhost", host.toLowerCase(), ...(options.allowHost ?? []).map(hostName)],
+    cors: (options.cors ?? []).map(origin),
     queueSeconds: options.queueSeconds,
     requestSeconds: options.requestSeconds,
     patienceSeconds: options.readSeconds,
@@ -140,6 +140,25 @@ function stopping(): { readonly signal: AbortSignal; readonly asked: Promise<voi
 }
 
 const isLocal = (host: string): boolean => host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** What can never be the name of a host would let nobody in. */
+function hostName(name: string): string {
+  if (!/^[\w-]+(\.[\w-]+)*$/.test(name))
+    throw new ConfigError(`--allow-host: a name is wanted, without https:// and a port, such as models.example.com, not ${name}`, {
+      code: "config.range",
+    });
+  return name.toLowerCase();
+}
+
+function origin(given: string): string {
+  const found = URL.canParse(given) ? new URL(given).origin : "null";
+  if (found === "null" || found !== given.toLowerCase())
+    throw new ConfigError(
+      `--cors: an origin is wanted, as a browser sends it, such as https://example.com or http://localhost:3000, not ${given}`,
+      { code: "config.range" },
+    );
+  return found;
+}
 
 function keyOf({ apiKey, apiKeyFile }: Options): string | undefined {
   if (apiKey !== undefined && apiKeyFile !== undefined)

@@ -23,6 +23,12 @@ export function positive(text: string): number {
   return value;
 }
 
+export function aboveZero(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value) || value <= 0) throw new InvalidArgumentError("a number above 0 is wanted.");
+  return value;
+}
+
 export function share(text: string): number {
   const value = Number(text);
   if (text.trim() === "" || !(value >= 0 && value < 1)) throw new InvalidArgumentError("a share from 0 to below 1 is wanted.");

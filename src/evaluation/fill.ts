@@ -28,13 +28,15 @@ export interface FillOptions extends PredictOptions {
   readonly top?: number;
 }
 
+export const usualCandidates = 5;
+
 /** Scores of a whole vocabulary at each position are many numbers. */
 const rowsAtOnce = 4;
 
 export async function* fillTexts(trained: TrainedModel, texts: Texts, options: FillOptions = {}): AsyncGenerator<Filling> {
   trained.require("mlm");
   const { model, tokenizer } = trained;
-  const { top = 5 } = options;
+  const { top = usualCandidates } = options;
   const mask = maskOf(trained);
   const reading: Reading<TaggedIds, Filling> = {
     layout: taggedLayout,

@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { pause } from "../base/turns.ts";
 import type { Ask, Load, ModelFacts, ToldError } from "../protocol/messages.ts";
 import { type Answered, AskError, failed, type Listener, ModelProcess, type ProcessOptions } from "./model-process.ts";
 import type { ModelSettings } from "./model-settings.ts";
@@ -49,8 +50,15 @@ interface Entry {
   after: number;
   /** Bytes that it takes while it does nothing: guessed by its files, and then measured. */
   need: number;
+  /** When it was asked last, by the count of all questions. */
   used: number;
+  /** Who is being answered, and who waits for it to be open. */
   users: number;
+  wanted: number;
+  /** Shared by all who wait. */
+  opening: Promise<ModelProcess> | undefined;
+  /** Nobody new is answered: it makes room when those who are there have gone. */
+  leaving: boolean;
 }
 
 const wait = (milliseconds: number): Promise<void> =>
@@ -103,7 +111,10 @@ export class Models {
 
   /** Opens all of them in turn, as far as the memory goes, so that what is wrong with one is known at once. */
   async open(): Promise<void> {
-    for (const entry of this.#entries.values()) await this.#ready(entry);
+    for (const entry of this.#entries.values())
+      await this.#ready(entry).catch((error) => {
+        if (!(error instanceof GaveUp)) throw error; // others are being answered where it would be; it is opened when it is asked
+      });
   }
 
   /** Asks a model, which is opened if it is not open. */
@@ -111,12 +122,26 @@ export class Models {
     const entry = this.#entries.get(name);
     if (!entry) throw new AskError({ fault: "asked", code: "model_not_found", path: "model", message: `there is no model called ${name}` });
     entry.used = ++this.#clock;
-    entry.users++;
+    const process = await this.#held(entry, signal);
     try {
-      const process = await unlessAborted(this.#ready(entry), signal);
       return await process.ask(ask, listener, signal);
     } finally {
       entry.users--;
+    }
+  }
+
+  /** Its process, with one user more. */
+  async #held(entry: Entry, signal: AbortSignal): Promise<ModelProcess> {
+    entry.wanted++;
+    try {
+      for (;;) {
+        const process = await unlessAborted(this.#ready(entry), signal);
+        if (entry.process !== process || entry.leaving) continue; // it made room for another meanwhile
+        entry.users++;
+        return process;
+      }
+    } finally {
+      entry.wanted--;
     }
   }
 
@@ -126,8 +151,15 @@ export class Models {
   }
 
   async #ready(entry: Entry): Promise<ModelProcess> {
-    if (entry.process?.alive && entry.state === "ready") return entry.process;
+    if (isOpen(entry)) return entry.process;
     if (performance.now() < entry.after && entry.error && entry.state === "failed") throw new AskError(unavailable(entry));
+    entry.opening ??= this.#inTurn(entry).finally(() => {
+      entry.opening = undefined;
+    });
+    return entry.opening;
+  }
+
+  async #inTurn(entry: Entry): Promise<ModelProcess> {
     await wait(entry.after - performance.now()); // one that crashes again and again is not started by everybody who asks
     const mine = this.#opening.then(() => this.#opened(entry));
     this.#opening = mine.catch(() => {});
@@ -135,10 +167,10 @@ export class Models {
   }
 
   async #opened(entry: Entry): Promise<ModelProcess> {
-    if (entry.process?.alive && entry.state === "ready") return entry.process;
+    if (isOpen(entry)) return entry.process;
     if (this.#closed) throw new AskError(failed("stopping", "the server is stopping"));
     const began = performance.now();
-    let process: ModelProcess;
+    let process: ModelProcess | undefined;
     try {
       await this.#makeRoom(entry);
       entry.state = "loading";
@@ -146,25 +178,32 @@ export class Models {
       entry.process = process;
       this.#log({ event: "loading", model: entry.name, pid: process.pid });
       entry.facts = await process.ready;
+      entry.need = process.load.memory;
+      await this.#makeRoom(entry); // it may take more than its files let guess
     } catch (error) {
-      if (error instanceof GaveUp) throw error;
       const told = error instanceof AskError ? error.told : failed("unexpected", String(error));
+      await process?.stop(told);
+      entry.process = undefined;
+      if (error instanceof GaveUp) {
+        entry.state = "unloaded";
+        throw error;
+      }
       this.#failed(entry, told);
       throw new AskError(unavailable(entry));
     }
-    entry.need = process.load.memory;
+    const opened = process;
     entry.state = "ready";
     entry.error = undefined;
-    this.#log({ event: "ready", model: entry.name, pid: process.pid, seconds: (performance.now() - began) / 1000 });
-    void process.ended.then((reason) => this.#ended(entry, process, reason, performance.now()));
+    const now = performance.now();
+    this.#log({ event: "ready", model: entry.name, pid: process.pid, seconds: (now - began) / 1000 });
+    void opened.ended.then((reason) => this.#ended(entry, opened, reason, now));
     this.#share();
-    return process;
+    return opened;
   }
 
   #failed(entry: Entry, error: ToldError): void {
     entry.state = "failed";
     entry.error = error;
-    entry.process = undefined;
     entry.failures++;
     const rest = Math.max(1000, restAfter(entry.failures));
     entry.after = performance.now() + rest;
@@ -201,15 +240,24 @@ export class Models {
       throw new AskError(
         failed("memory", `${entry.name} takes about ${mebibytes(entry.need)}, and all models together may take ${mebibytes(memory)}`),
       );
-    for (;;) {
-      const open = [...this.#entries.values()].filter((other) => other !== entry && other.process?.alive);
-      const taken = open.reduce((sum, { need }) => sum + need, 0);
-      if (taken + entry.need <= memory) return;
-      const [oldest] = open.filter(({ users }) => users === 0).sort((a, b) => a.used - b.used);
-      if (oldest) await this.#unload(oldest);
-      else await wait(20); // for somebody to be answered
-      if (this.#closed) throw new GaveUp("the server is stopping");
-      if (!oldest && entry.users === 0) throw new GaveUp("nobody waits for the model any more");
+    const others = [...this.#entries.values()].filter((other) => other !== entry);
+    try {
+      for (;;) {
+        await pause(); // whoever waited for one that has just been opened is answered first
+        const open = others.filter(({ process }) => process?.alive).sort((a, b) => a.used - b.used);
+        const taken = open.reduce((sum, { need }) => sum + need, 0);
+        if (taken + entry.need <= memory) return;
+        if (this.#closed) throw new GaveUp("the server is stopping");
+        const idle = open.find(({ users }) => users === 0);
+        if (idle) await this.#unload(idle);
+        else if (entry.wanted === 0) throw new GaveUp("nobody waits for the model any more");
+        else {
+          open[0].leaving = true;
+          await wait(20); // for those who are there to be answered
+        }
+      }
+    } finally {
+      for (const other of others) other.leaving = false;
     }
   }
 
@@ -217,6 +265,7 @@ export class Models {
     const { process } = entry;
     entry.process = undefined;
     entry.state = "unloaded";
+    entry.leaving = false;
     await process?.stop(failed("unloaded", "the model made room for another"));
     this.#log({ event: "unloaded", model: entry.name, pid: process?.pid });
   }
@@ -245,8 +294,14 @@ function entryOf(name: string, settings: ModelSettings): Entry {
     need: bareProcess + weightBytes(settings.folder),
     used: 0,
     users: 0,
+    wanted: 0,
+    opening: undefined,
+    leaving: false,
   };
 }
+
+const isOpen = (entry: Entry): entry is Entry & { readonly process: ModelProcess } =>
+  entry.process?.alive === true && entry.state === "ready" && !entry.leaving;
 
 const unavailable = ({ name, error }: Entry): ToldError => failed("model_unavailable", `${name} cannot be opened: ${error?.message}`);
 
@@ -266,9 +321,9 @@ const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20).toLoc
 /** Does not wait any longer than somebody wants it. */
 function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
-    signal.throwIfAborted();
     const abort = () => reject(signal.reason);
     signal.addEventListener("abort", abort, { once: true });
-    value.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+    value.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort)); // also where nobody waits any more: a failure is heard
+    if (signal.aborted) abort();
   });
 }

@@ -1,12 +1,13 @@
 import { ConfigError, DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { embedTexts } from "../evaluation/embed.ts";
-import { fillTexts } from "../evaluation/fill.ts";
+import { fillTexts, usualCandidates } from "../evaluation/fill.ts";
 import { classifyTexts, type PredictOptions, tagTexts } from "../evaluation/predict.ts";
 import { translateTexts } from "../evaluation/translate.ts";
 import { chatPrompt } from "../generation/chat.ts";
 import { around, frameOf } from "../tokens/around.ts";
 import { plainChat } from "../tokens/chat-template.ts";
+import { maskOf } from "../trained/hiding.ts";
 import { shownPiece, type Warn } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { jsonOf, refuseVain, requireFiniteView } from "../views/checks.ts";
@@ -32,6 +33,7 @@ export async function answerTo(trained: TrainedModel, ask: Other, options: Answe
     case "tag":
       return collected(tagTexts(trained, ask.texts, own));
     case "fill":
+      refuseManyMasks(trained, ask.texts, ask.top);
       return collected(fillTexts(trained, ask.texts, { ...own, ...(ask.top !== undefined && { top: ask.top }) }));
     case "translate":
       return collected(translateTexts(trained, ask.texts, { ...own, beams: ask.beams, lengthPenalty: ask.lengthPenalty }));
@@ -74,7 +76,7 @@ async function looked(trained: TrainedModel, { view: name, text, options, as }: 
   };
   const found = await make({ run: () => trained, losses, text, options: { ...options, ...told } });
   requireFiniteView(name, found);
-  if (as === "json") return { value: JSON.parse(jsonOf(found)) };
+  if (as === "json") return { json: jsonOf(found) };
   if (!found.svg)
     throw new ConfigError(sentence`the view ${name} has no picture; ask for ${setting("format", "json")}`, { path: "format" });
   return { svg: found.svg() };
@@ -99,6 +101,23 @@ function refuseLarge({ model, tokenizer }: TrainedModel, name: ViewName, text: s
       path: "text",
     },
   );
+}
+
+/** Characters of texts that are told with a word in the place of a mask. */
+const mostFilled = 2 ** 22;
+
+/** Every candidate of every mask comes with the whole text. */
+function refuseManyMasks(trained: TrainedModel, texts: readonly string[], top = usualCandidates): void {
+  const { token } = maskOf(trained);
+  const told = texts.reduce((sum, text) => sum + (text.split(token).length - 1) * top * text.length, 0);
+  if (told > mostFilled)
+    throw new DataError(
+      sentence`so many masks in texts so long are too much for one answer; send fewer, or ask for a smaller ${setting("top")}`,
+      {
+        code: "data.too-much",
+        path: "input",
+      },
+    );
 }
 
 /** What a text is made of, with nothing around it; of a conversation, what a model reads. */

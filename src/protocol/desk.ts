@@ -1,4 +1,4 @@
-import { pause } from "../base/turns.ts";
+import { pause, Queue } from "../base/turns.ts";
 import { modelLoss, readsSource, taskOf } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { maskOf } from "../trained/hiding.ts";
@@ -24,7 +24,7 @@ export class Desk {
   readonly #writers: Writers;
   readonly #jobs = new Map<number, AbortController>();
   /** All but writing goes one after the other: a text is short, and memory is not. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new Queue();
   #said: FromModel[] = [];
 
   constructor(trained: TrainedModel, options: DeskOptions) {
@@ -92,10 +92,10 @@ export class Desk {
     try {
       const answer = await (ask.kind === "write"
         ? this.#write(id, ask, options, warnings)
-        : this.#inTurn(() => {
+        : this.#queue.run<Answers[AskKind]>(() => {
             this.#tell({ id, begun: { prompts: [] } });
             return answerTo(this.#trained, ask, options);
-          }));
+          }, stop.signal));
       this.#tell({ id, answer, warnings: [...warnings] });
     } catch (error) {
       if (!stop.signal.aborted) this.#tell({ id, error: toldError(error) });
@@ -111,19 +111,18 @@ export class Desk {
     return this.#writers.write(ask, { ...options, begun, piece });
   }
 
-  #inTurn(work: () => Promise<Answers[AskKind]>): Promise<Answers[AskKind]> {
-    const mine = this.#last.then(work, work);
-    this.#last = mine.catch(() => {});
-    return mine;
-  }
-
   #tell(said: FromModel): void {
     this.#said.push(said);
     if (this.#said.length > 1) return;
     void pause().then(() => {
       const all = this.#said;
       this.#said = [];
-      this.#options.tell(all);
+      try {
+        this.#options.tell(all);
+      } catch (error) {
+        const asked = new Set(all.flatMap((one) => ("id" in one ? [one.id] : [])));
+        this.#options.tell([...asked].map((id) => ({ id, error: toldError(error) }))); // what cannot be sent is told to those whose it is
+      }
     });
   }
 }

@@ -80,7 +80,8 @@ export interface Answers {
   readonly fill: readonly Filling[];
   readonly translate: readonly Translation[];
   readonly embed: { readonly vectors: readonly (readonly number[])[]; readonly tokens: number };
-  readonly look: { readonly value: unknown } | { readonly svg: string };
+  /** As the text that is sent on: it may be long, and whoever passes it on need not read it. */
+  readonly look: { readonly json: string } | { readonly svg: string };
   readonly tokenize: { readonly ids: readonly number[]; readonly pieces: readonly string[] };
   readonly detokenize: { readonly text: string };
 }

@@ -34,7 +34,7 @@ const fieldWords: Words = {
     Object.entries(given)
       .map(([name, value]) => fieldWords.setting(name, value))
       .join(", "),
-  call: (name) => routes[name] ?? name,
+  call: (name) => routes[name] ?? `qkv ${name}`, // which is for whoever runs the server
 };
 
 const quoted = (value: unknown): string => JSON.stringify(value);

@@ -1,7 +1,7 @@
 import { array } from "../base/arrays.ts";
 import { ConfigError, DataError, NonFiniteError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import { pause, Turns } from "../base/turns.ts";
+import { pause, Queue, Turns } from "../base/turns.ts";
 import type { Constraint } from "../generation/constraint.ts";
 import { type Forms, formsOf } from "../generation/forms.ts";
 import { likeliest } from "../generation/likeliest.ts";
@@ -59,7 +59,7 @@ export interface WritersOptions {
 }
 
 /** What a conversation without a bound may be answered with. */
-const usualMost = 1024;
+export const usualMost = 1024;
 
 /** Of what rows may take, a part is for common beginnings, and never more than this: whoever comes looks through all of them. */
 const sharedPart = 4;
@@ -70,6 +70,8 @@ const usualShared = 64 * 2 ** 20;
 const mostScores = 2 ** 26;
 /** An RNN is unrolled to be scored; so many steps of one always are. */
 const fewestScored = 256;
+/** Tokens with names and scores that one answer tells: of prompts that are told again, and of a text that is given whole. */
+export const mostTold = 2 ** 18;
 /** Rows of one search. */
 const rowsOfBeams = 64;
 /** Tokens of prompts that one request may have, each of its texts counted. */
@@ -87,7 +89,8 @@ export class Writers {
   #names: ReturnType<typeof tokenNames> | undefined;
   readonly #open = new Map<Request, Open>();
   #running = false;
-  #last: Promise<unknown> = Promise.resolve();
+  /** One after the other: what is scored or searched as a whole takes memory of its own. */
+  readonly #queue = new Queue();
 
   constructor(trained: TrainedModel, options: WritersOptions = {}) {
     this.#trained = trained;
@@ -261,19 +264,32 @@ export class Writers {
   }
 
   /** How long prompts are, and what they say, where that is asked for. */
-  async #begun({ echo = false, top, prompts: given }: WriteAsk, prompts: readonly AskedPrompt[], signal: AbortSignal): Promise<Begun> {
+  async #begun(
+    { echo = false, top, samples, prompts: given }: WriteAsk,
+    prompts: readonly AskedPrompt[],
+    signal: AbortSignal,
+  ): Promise<Begun> {
     const { model, tokenizer } = this.#trained;
     if (echo && readsSource(model))
       throw new ConfigError(sentence`this model answers a source and does not go on with it, so there is nothing for ${setting("echo")}`, {
         path: "echo",
       });
+    const told = samples * ((top ?? 0) + 1) * prompts.reduce((sum, { prompt }) => sum + prompt.ids.length, 0);
+    if (echo && top !== undefined && told > mostTold)
+      throw new DataError(
+        sentence`${told} tokens with their scores are too many to be told; ask for fewer, or leave out ${setting("echo")}`,
+        {
+          code: "data.too-much",
+          path: "prompt",
+        },
+      );
     const found: Begun["prompts"][number][] = [];
     for (const [i, { prompt }] of prompts.entries()) {
       const ids = Array.from(prompt.source ?? prompt.ids);
       const own = given[i];
       const text = typeof own === "string" ? own : tokenizer.decode(ids);
       const score = () => this.#scored(own === "" ? [] : ids, top ?? 0, signal); // what begins an empty text is not part of it
-      const scored = echo && top !== undefined ? await this.#inTurn(signal, score) : undefined;
+      const scored = echo && top !== undefined ? await this.#queue.run(score, signal) : undefined;
       found.push({ tokens: ids.length, ...(echo && { text }), ...(scored && { scored }) });
     }
     return { prompts: found };
@@ -306,16 +322,6 @@ export class Writers {
       if (turns.over) await turns.rest();
     }
     return told;
-  }
-
-  /** One after the other: what is scored or searched as a whole takes memory of its own. */
-  #inTurn<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
-    const mine = this.#last.then(() => {
-      signal.throwIfAborted();
-      return work();
-    });
-    this.#last = mine.catch(() => {});
-    return mine;
   }
 
   #named(id: number, logProbability: number): Omit<ToldToken, "top"> {
@@ -356,14 +362,15 @@ export class Writers {
     });
     const tokens = ask.tokens ?? Math.min(...prompts.map(({ prompt }) => this.#roomAfter(prompt)));
     const options = { beams, lengthPenalty, samples, tokens, stop, strict: ask.strict, signal: job.signal };
-    return this.#inTurn(job.signal, async () => {
+    const search = async () => {
       job.begun(begun);
       const count = await this.#searchedAtOnce(prompts, beams, tokens);
       for (let first = 0; first < asked.length; first += count)
         for (const [i, found] of (await writeBest(this.#trained, asked.slice(first, first + count), options)).entries())
           for (const [sample, one] of found.entries()) job.piece({ prompt: first + i, sample, ...this.#whole(one, top !== undefined) });
       return null;
-    });
+    };
+    return this.#queue.run(search, job.signal);
   }
 
   /** How many prompts are searched for together: as many as there is memory for, each with all its beams. */

@@ -18,6 +18,10 @@ export interface Ticket {
   leave(): void;
 }
 
+/** Timers count to this; what is longer would be over at once. */
+const longest = 2 ** 31 - 1;
+const after = (milliseconds: number, what: () => void) => setTimeout(what, Math.min(longest, milliseconds));
+
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toLocaleString("en")} seconds`;
 
 export class Admission {
@@ -56,8 +60,8 @@ export class Admission {
           headers: status === 429 ? later : { "x-should-retry": "false" },
         }),
       );
-    const queue = setTimeout(late("it waited for its turn for", queueTime, 429), queueTime);
-    const whole = setTimeout(late("it took longer than", requestTime, 503), requestTime);
+    const queue = after(queueTime, late("it waited for its turn for", queueTime, 429));
+    const whole = after(requestTime, late("it took longer than", requestTime, 503));
     this.#inside.add(stop);
     this.#waiting++;
     let waits = true;

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { Ask } from "../protocol/messages.ts";
 import type { ViewOptions } from "../views/views.ts";
-import { type Call, json, modelOf, type Reply, withWarnings } from "./call.ts";
+import { type Call, json, modelOf, type Reply, whole, withWarnings } from "./call.ts";
 import { messagesOf } from "./chat.ts";
 import { HttpError } from "./errors.ts";
 import type {
@@ -14,6 +14,7 @@ import type {
   tokenizeRequest,
   translateRequest,
 } from "./requests.ts";
+import { refuseVainPenalty } from "./sampling-fields.ts";
 
 // Routes with one answer.
 
@@ -79,11 +80,7 @@ export const classify = results<z.output<typeof classifyRequest>>((texts) => ({ 
 export const tag = results<z.output<typeof tagRequest>>((texts) => ({ kind: "tag", texts }));
 export const fill = results<z.output<typeof fillRequest>>((texts, { top }) => ({ kind: "fill", texts, ...(top != null && { top }) }));
 export const translate = results<z.output<typeof translateRequest>>((texts, { beams, length_penalty }) => {
-  if (length_penalty != null && (beams ?? 1) === 1)
-    throw new HttpError(400, "length_penalty compares beams, and one is always the best; give more beams", {
-      code: "config.conflict",
-      param: "length_penalty",
-    });
+  refuseVainPenalty({ beams, length_penalty });
   return { kind: "translate", texts, ...(beams != null && { beams }), ...(length_penalty != null && { lengthPenalty: length_penalty }) };
 });
 
@@ -93,8 +90,7 @@ export async function look(call: Call, { model: given, text, view, format, ...re
   const options: ViewOptions = Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null));
   const { answer } = await ask(call, model, { kind: "look", view: view ?? "attention", text: text ?? "", options, as: format ?? "json" });
   call.facts.text = { text };
-  if ("svg" in answer) return { response: new Response(answer.svg, { headers: { "Content-Type": "image/svg+xml; charset=utf-8" } }) };
-  return json(answer.value);
+  return "svg" in answer ? whole(answer.svg, "image/svg+xml; charset=utf-8") : whole(answer.json, "application/json");
 }
 
 /** POST /tokenize */

@@ -91,7 +91,7 @@ export function parsed<Schema extends z.ZodType>(schema: Schema, body: unknown, 
     });
   const [key] = issue.keys;
   const name = [...issue.path, key].join(".").slice(0, mostNamed);
-  if (key in refused && issue.path.length === 0)
+  if (Object.hasOwn(refused, key) && issue.path.length === 0)
     throw new HttpError(400, `${name} is a field of OpenAI's API that is not supported here; leave it out`, {
       code: "unsupported_parameter",
       param: name,

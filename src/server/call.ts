@@ -44,7 +44,26 @@ export interface Reply {
   readonly over?: Promise<HttpError | undefined>;
 }
 
-export const json = (value: unknown): Reply => ({ response: Response.json(value) });
+export const json = (value: unknown): Reply => whole(JSON.stringify(value), "application/json");
+
+/** Bytes that are handed over at once, so that one who reads a long answer slowly is seen to read. */
+const handful = 64 * 2 ** 10;
+
+/** An answer that is there as a whole. */
+export function whole(text: string, type: string): Reply {
+  const bytes = new TextEncoder().encode(text);
+  const headers = { "Content-Type": type, "Content-Length": String(bytes.length) };
+  if (bytes.length <= handful) return { response: new Response(bytes, { headers }) };
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(bytes.subarray(at, at + handful));
+      at += handful;
+      if (at >= bytes.length) controller.close();
+    },
+  });
+  return { response: new Response(body, { headers }) };
+}
 
 /** The model that a request names, or the only one. */
 export function modelOf({ models: { names }, facts }: Call, given: string | undefined): string {

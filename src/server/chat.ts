@@ -42,10 +42,10 @@ export function chat(call: Call, body: ChatRequest): Promise<Reply> {
 
 /** Messages as templates know them: parts of a content are one text, and a developer is the system. */
 export const messagesOf = ({ messages }: Pick<ChatRequest, "messages">): ChatMessage[] =>
-  messages.map(({ role, content, ...others }) => ({
+  messages.map(({ role, content, name }) => ({
     role: role === "developer" ? "system" : role,
     content: typeof content === "string" ? content : content.map(({ text }) => text).join("\n"),
-    ...others,
+    ...(name != null && { name }),
   }));
 
 function chatSpelling(call: Call, model: string, { top }: WriteAsk): Spelling {

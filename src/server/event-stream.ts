@@ -56,7 +56,7 @@ export class EventStream {
 
   response(): Response {
     const headers = { "Content-Type": "text/event-stream; charset=utf-8", "Cache-Control": "no-store", "X-Accel-Buffering": "no" };
-    return new Response(this.body, { headers: { ...headers, "Transfer-Encoding": "chunked" } });
+    return new Response(this.body, { headers });
   }
 
   #write(text: string): void {

@@ -85,12 +85,20 @@ const content = z.union(
   },
 );
 
+/** What our own answers have, and clients send back with the conversation; it asks for nothing. */
+const nothing = z.union([z.null(), z.array(z.never()).max(0)]).optional();
+
 const message = z.strictObject({
   role: z.enum(["system", "developer", "user", "assistant"], {
     error: "system, developer, user or assistant is wanted (tools are not supported)",
   }),
   content,
-  name: z.string().max(64).optional(),
+  name: z.string().max(64).nullish(),
+  refusal: nothing,
+  audio: nothing,
+  annotations: nothing,
+  tool_calls: nothing,
+  function_call: nothing,
 });
 
 const schemaName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, "letters, digits, _ and -, at most 64, are wanted");

@@ -44,11 +44,7 @@ const drawing = [
 export function sharedAsk(fields: Fields, randomSeed: () => number): Omit<WriteAsk, "kind" | "prompts"> {
   const { beams, length_penalty, n } = fields;
   if ((beams ?? 1) > 1) refuseDrawing(fields);
-  if (length_penalty != null && (beams ?? 1) === 1)
-    throw new HttpError(400, "length_penalty compares beams, and one is always the best; give more beams", {
-      code: "config.conflict",
-      param: "length_penalty",
-    });
+  refuseVainPenalty(fields);
   if (beams != null && beams > 1 && (n ?? 1) > beams)
     throw new HttpError(400, `${beams} beams give at most ${beams} texts; ask for a smaller n`, { code: "config.conflict", param: "n" });
   if (fields.stream_options != null && fields.stream !== true)
@@ -77,6 +73,14 @@ export function sharedAsk(fields: Fields, randomSeed: () => number): Omit<WriteA
     ...(beams != null && beams > 1 && { beams }),
     ...(length_penalty != null && { lengthPenalty: length_penalty }),
   };
+}
+
+export function refuseVainPenalty({ beams, length_penalty }: Pick<Fields, "beams" | "length_penalty">): void {
+  if (length_penalty != null && (beams ?? 1) === 1)
+    throw new HttpError(400, "length_penalty compares beams, and one is always the best; give more beams", {
+      code: "config.conflict",
+      param: "length_penalty",
+    });
 }
 
 function refuseDrawing(fields: Fields): void {

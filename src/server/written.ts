@@ -1,6 +1,7 @@
 import type { Begun, Piece, ToldToken, WriteAsk } from "../protocol/messages.ts";
+import { mostTold, usualMost } from "../protocol/writers.ts";
 import { type Call, json, type Reply, withWarnings } from "./call.ts";
-import { gone, type HttpError, httpError } from "./errors.ts";
+import { gone, HttpError, httpError } from "./errors.ts";
 import { EventStream } from "./event-stream.ts";
 
 // Texts that are written for a request: given whole, or as they come.
@@ -30,6 +31,11 @@ const reasonOf = (finish: Piece["finish"]): Choice["finish"] => (finish === unde
 
 export async function writeWhole(call: Call, model: string, ask: WriteAsk, spelling: Spelling): Promise<Reply> {
   const count = ask.prompts.length * ask.samples;
+  if (ask.top !== undefined && count * (ask.tokens ?? usualMost) * (ask.top + 1) > mostTold)
+    throw new HttpError(400, "logprobs of so many tokens are too long for one answer; ask for fewer, or for a stream", {
+      code: "data.too-much",
+      param: "logprobs",
+    });
   const texts: { text: string; tokens: ToldToken[]; finish: Choice["finish"]; count: number }[] = Array.from({ length: count }, () => ({
     text: "",
     tokens: [],

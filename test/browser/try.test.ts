@@ -1,5 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { serve as listen } from "@hono/node-server";
+import { Hono } from "hono";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventsOf } from "../../page/try/events.ts";
@@ -335,4 +338,27 @@ describe("the events of a stream", () => {
     for (let size = 1; size < 40; size++) expect(await said(text, size), `${size} bytes at once`).toEqual(events);
     expect(await said(text, 1000)).toEqual(events);
   });
+});
+
+it.skipIf(browser === undefined)("a page that is mounted somewhere asks there", async () => {
+  const door = join(import.meta.dirname, "../../dist/entries/server.js");
+  const { ModelServer } = (await import(door)) as typeof import("../../src/entries/server.ts");
+  const models = new ModelServer({ writer: place.path("writer") });
+  await models.open();
+  const app = new Hono().mount("/ai", models.fetch);
+  const server = listen({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" });
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  const page = await (browser as Browser).newPage();
+  try {
+    for (const path of ["/ai", "/ai/"]) {
+      await page.goto(`http://127.0.0.1:${port}${path}`);
+      await page.locator("form").waitFor();
+      expect(await page.locator("a").first().getAttribute("href")).toMatch(/^\/ai\//);
+    }
+  } finally {
+    await page.close();
+    server.close();
+    await models.close();
+  }
 });

@@ -168,6 +168,19 @@ describe("the openai client chats", () => {
     expect(parts.choices).toEqual(plain.choices);
   });
 
+  it("in turns: the message that was answered is sent back as it came", async () => {
+    const ask = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+      client.chat.completions.create({ model: "chat", messages, max_tokens: 5, seed: 1 });
+    const { message } = (await ask([...hello])).choices[0];
+    const next = { role: "user", content: "And now?" } as const;
+    const second = await ask([...hello, message, next]);
+    const bare = await ask([...hello, { role: "assistant", content: message.content }, next]);
+    expect(second.choices).toEqual(bare.choices);
+    const others = { name: null, tool_calls: [], annotations: [], audio: null, function_call: null } as never;
+    expect((await ask([{ ...hello[0], ...(others as object) }])).choices).toEqual((await ask([...hello])).choices);
+    await expect(ask([...hello, { ...message, tool_calls: [{ id: "a" }] } as never, next])).rejects.toThrow(/tool_calls/);
+  });
+
   it("with a model that knows no conversations, as with a plain text", async () => {
     const { choices } = await client.chat.completions.create({ model: "decoder", messages: [...hello], max_tokens: 5 });
     expect(choices[0].message.role).toBe("assistant");

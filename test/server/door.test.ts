@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
+import { connect } from "node:net";
 import { beforeAll, describe, expect, it } from "vitest";
 import { errorSchema } from "../../src/server/errors.ts";
 import { expectRefusal, Workplace } from "../support/command.ts";
@@ -88,6 +89,28 @@ describe("a body", () => {
     ])
       refused(await post(`{"prompt": ${open.repeat(100_000)}1${close.repeat(100_000)}}`), 400);
   });
+});
+
+it("a field that every object has is none of OpenAI's", async () => {
+  const answer = await post(JSON.stringify({ prompt: "the", constructor: 1 }));
+  expect(refused(answer, 400)).toMatchObject({ code: "unknown_parameter" });
+});
+
+it("a stream for a client that knows no chunks comes without them", async () => {
+  const body = JSON.stringify({ prompt: "the", max_tokens: 2, stream: true });
+  const text = await new Promise<string>((resolve, reject) => {
+    let found = "";
+    const socket = connect(served.port, "127.0.0.1", () =>
+      socket.write(`POST /v1/completions HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    socket.on("data", (more) => {
+      found += more;
+    });
+    socket.on("end", () => resolve(found)).on("error", reject);
+  });
+  const [head, ...events] = text.split("\r\n\r\n");
+  expect(head.toLowerCase()).not.toContain("chunked");
+  expect(events.join("")).toMatch(/^data: \{.*\n\ndata: \[DONE\]\n\n$/s);
 });
 
 describe("methods and paths", () => {
@@ -296,6 +319,21 @@ describe("starting", () => {
       2,
       /--port: a whole number from 0 to 65,535 is wanted, not 70000/,
     );
+  });
+
+  it("refuses limits, names and origins that could never be met", async () => {
+    for (const flag of ["--watchdog", "--queue-seconds", "--request-seconds", "--read-seconds"])
+      expectRefusal(await place.qkv("serve", "decoder", flag, "0"), 2, /a number above 0 is wanted/);
+    for (const origin of ["*", "https://page.example.com/", "page.example.com"])
+      expectRefusal(await place.qkv("serve", "decoder", "--cors", origin), 2, /--cors: an origin is wanted/);
+    for (const name of ["models.example.com:443", "https://models.example.com", ""])
+      expectRefusal(await place.qkv("serve", "decoder", "--allow-host", name), 2, /--allow-host: a name is wanted/);
+  });
+
+  it("takes limits that no timer counts to for no limits", async () => {
+    const patient = await Served.start(place, ["decoder", "--request-seconds", "3000000", "--queue-seconds", "3000000"]);
+    expect((await patient.post("/v1/completions", { prompt: "the", max_tokens: 4 })).status).toBe(200);
+    expect(await patient.stop()).toBe(0);
   });
 
   it("and stopping end with 0, and what is being written is ended in time", async () => {

@@ -130,10 +130,31 @@ describe("a process that computes", () => {
       code: "model_unavailable",
       message: expect.stringContaining("fleeting cannot be opened"),
     });
+    const starts = () => served.log.filter(({ event }) => event === "loading").length;
+    const before = starts();
+    for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 20 }, () => answers(served)));
+    expect(starts() - before).toBeLessThan(10); // one is opened for all who wait
     renameSync(place.path("gone"), place.path("fleeting"));
     expect(await within(40_000, async () => (await answers(served)) === 200)).toBe(true);
     expect(await served.stop()).toBe(0);
   });
+});
+
+it("a request that is late for a model that cannot be opened hurts nobody", async () => {
+  cpSync(place.path("decoder"), place.path("brief"), { recursive: true });
+  const served = await Served.start(place, ["brief", "--queue-seconds", "1"]);
+  renameSync(place.path("brief"), place.path("brief-gone"));
+  process.kill(pidOf(served, "brief"), "SIGKILL");
+  expect(await within(20_000, async () => (await (await served.fetch("/health")).json()).status === "failed")).toBe(true);
+  const body = JSON.stringify({ prompt: "the" });
+  const late = await raw(served, head(body, "Connection: close\r\n"));
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  late.socket.write(body);
+  await late.closed;
+  expect(late.read()).toMatch(/^HTTP\/1\.1 (429|503) /);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect((await served.fetch("/health")).status).toBe(503);
+  expect(await served.stop()).toBe(0);
 });
 
 /** Damages numbers of a tensor of model.safetensors. */
@@ -277,6 +298,25 @@ describe("connections", () => {
     expect(served.requests.at(-1) && served.requests.find(({ status }) => status === 499)?.error).toBe("client_gone");
     socket.destroy();
   }, 180_000);
+
+  it("that are read slowly are read to the end", async () => {
+    await trainSmall(place, "rnn");
+    const served = await Served.start(place, ["rnn", "--read-seconds", "1"]);
+    const body = JSON.stringify({ text: "the cat sat ".repeat(80_000) });
+    const { socket, read, closed } = await raw(served, head(body, "Connection: close\r\n").replace("/v1/completions", "/tokenize") + body);
+    let taken = 0;
+    socket.on("data", (more: string) => {
+      taken += more.length;
+      if (taken < 400_000) return;
+      taken = 0;
+      socket.pause();
+      setTimeout(() => socket.resume(), 200);
+    });
+    await closed;
+    const [, text] = read().split("\r\n\r\n", 2);
+    expect(text.length).toBeGreaterThan(5_000_000);
+    expect(JSON.parse(text).count).toBe(960_000);
+  }, 120_000);
 
   it("that leave free their row within a token", async () => {
     const served = await Served.start(place, ["decoder"]);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { Workplace } from "../support/command.ts";
-import { Served, trainSmall, within } from "../support/serve.ts";
+import { hubModel, Served, trainSmall, within } from "../support/serve.ts";
 
 // Requests that are made to hurt: each has an answer that is its own fault, and nobody else notices.
 
@@ -9,7 +9,7 @@ let served: Served;
 
 beforeAll(async () => {
   await trainSmall(place, "decoder", "rnn");
-  served = await Served.start(place, ["decoder", "rnn"]);
+  served = await Served.start(place, ["decoder", "rnn", `mlm=${hubModel("bert-mlm")}`]);
 });
 
 const chat = (more: string) => `{"model":"decoder","messages":[{"role":"user","content":"the"}],${more}}`;
@@ -55,6 +55,17 @@ describe("a body", () => {
       "/v1/completions",
       JSON.stringify({ model: "rnn", prompt: "the ".repeat(250_000), echo: true, logprobs: 1 }),
     ],
+    [
+      "with many prompts that are told again with scores",
+      "/v1/completions",
+      JSON.stringify({ model: "rnn", prompt: Array(16).fill("the cat sat on the mat ".repeat(10)), n: 8, echo: true, logprobs: 20 }),
+    ],
+    [
+      "with scores of more tokens than one answer holds",
+      "/v1/completions",
+      JSON.stringify({ model: "decoder", prompt: "the", n: 64, max_tokens: 1024, logprobs: 20 }),
+    ],
+    ["with masks without end", "/v1/fill", JSON.stringify({ model: "mlm", input: Array(2048).fill("[MASK] ".repeat(30)), top: 100 })],
   ])("%s is refused, while others go on", async (_, path, body) => {
     const response = await served.post(path, body);
     const { error } = await response.json();

@@ -47,6 +47,50 @@ describe("several models", () => {
     expect(await served.stop()).toBe(0);
   });
 
+  it("are not kept waiting by one that is always busy", async () => {
+    const served = await Served.start(place, ["a=decoder", "b=decoder", "--memory", "240MB"]);
+    const body = { model: "b", prompt: "the", max_tokens: 1500, logit_bias: { "2": -100 } };
+    let [over, answered] = [false, 0];
+    const busy = async () => {
+      while (!over) answered += (await served.post("/v1/completions", body)).status === 200 ? 1 : 0;
+    };
+    const clients = [busy(), busy()]; // one of them is always there
+    expect(await within(10_000, async () => (await served.metric("qkv_batch_rows")) === 2)).toBe(true);
+    const first = await served.post("/v1/completions", { model: "a", prompt: "the", max_tokens: 2 });
+    expect(first.status).toBe(200);
+    const before = answered;
+    expect(await within(20_000, () => answered > before + 1)).toBe(true); // the other is opened again for those who wait for it
+    over = true;
+    await Promise.all(clients);
+    expect(served.requests.filter(({ status }) => status !== 200 && status !== 503)).toEqual([]);
+    expect(await served.metric("qkv_model_crashes")).toBe(0);
+    expect(await served.stop()).toBe(0);
+  });
+
+  it("are opened later, where one that is open is in use", async () => {
+    const port = await freePort();
+    const flags = ["a=decoder", "b=decoder", "--memory", "240MB", "--port", `${port}`, "--json", "--grace", "0.1"];
+    const child = spawn(process.execPath, [main, "serve", ...flags], { cwd: place.folder, stdio: ["ignore", "pipe", "ignore"] });
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const stream = (): Promise<Response | undefined> =>
+      fetch(`http://127.0.0.1:${port}/v1/completions`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ model: "a", prompt: "the", max_tokens: 1_000_000, stream: true, logit_bias: { "2": -100 } }),
+      }).catch(() => undefined);
+    let busy: Response | undefined;
+    expect(
+      await within(20_000, async () => {
+        busy ??= await stream();
+        return busy !== undefined;
+      }),
+    ).toBe(true);
+    const [line] = (await child.stdout.setEncoding("utf8").take(1).toArray()) as string[];
+    expect(JSON.parse(line).models).toEqual(["a", "b"]);
+    child.kill("SIGTERM");
+    expect(await ended).toBe(0);
+  });
+
   it("refuse a model that is larger than all of the memory", async () => {
     const { code, stderr } = await place.qkv("serve", "decoder", "--port", "0", "--memory", "50MB");
     expect(code).toBe(1);
