@@ -6,14 +6,15 @@ const blocksAtOnce = (pages * 65_536) / 8;
 type Blocks = (key0: number, key1: number, first: number, count: number, into: number) => void;
 let kernel: { readonly blocks: Blocks; readonly memory: Uint8Array } | undefined;
 
-/** Dropout wants megabytes for each step, so these are made four blocks at a time, in WebAssembly. */
-export function threefryBytes(key0: number, key1: number, into: Uint8Array): void {
+/** Dropout wants megabytes for each step, so these are made four blocks at a time, in WebAssembly. The bytes from a place on are those of all that come there. */
+export function threefryBytes(key0: number, key1: number, into: Uint8Array, from = 0): void {
   kernel ??= start();
-  const count = Math.ceil(into.length / 8);
-  for (let first = 0; first < count; first += blocksAtOnce) {
-    const some = Math.min(blocksAtOnce, count - first);
-    kernel.blocks(key0, key1, first, Math.ceil(some / 4) * 4, 0);
-    into.set(kernel.memory.subarray(0, Math.min(8 * some, into.length - 8 * first)), 8 * first);
+  const end = from + into.length;
+  for (let block = Math.floor(from / 8); 8 * block < end; block += blocksAtOnce) {
+    const some = Math.min(blocksAtOnce, Math.ceil(end / 8) - block);
+    kernel.blocks(key0, key1, block, Math.ceil(some / 4) * 4, 0);
+    const begin = Math.max(from, 8 * block);
+    into.set(kernel.memory.subarray(begin - 8 * block, Math.min(8 * some, end - 8 * block)), begin - from);
   }
 }
 

@@ -16,8 +16,8 @@ export interface Chance {
   normal(place: number): number;
   /** A whole number from 0 to below - 1, at a place. */
   integer(place: number, below: number): number;
-  /** Random bytes, for masks that the graph compares with a threshold. */
-  bytes(into: Uint8Array): Uint8Array;
+  /** Random bytes, for masks that the graph compares with a threshold; from a place on, those that all bytes have there. */
+  bytes(into: Uint8Array, from?: number): Uint8Array;
 }
 
 export const chance = (seed: number): Chance => new Threefry(seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0);
@@ -71,8 +71,8 @@ class Threefry implements Chance {
     return Math.floor(this.uniform(place) * below);
   }
 
-  bytes(into: Uint8Array): Uint8Array {
-    threefryBytes(this.#key0, this.#key1, into);
+  bytes(into: Uint8Array, from = 0): Uint8Array {
+    threefryBytes(this.#key0, this.#key1, into, from);
     return into;
   }
 }

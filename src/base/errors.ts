@@ -8,6 +8,8 @@ export type ErrorCode =
   | "engine"
   /** The package that computes is not installed, or does not load. */
   | "engine.missing"
+  /** Those who compute together do not understand each other. */
+  | "engine.ranks"
   | "config"
   | "config.unknown-key"
   /** A preset, recipe, model, row … that there is not. */

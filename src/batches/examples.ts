@@ -2,7 +2,7 @@ import { array, type HostArray } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import { type Batch, type Batches, ignored } from "./batch.ts";
+import { type Batch, type Batches, ignored, rowsOf, wholeBatch } from "./batch.ts";
 import { bucketLengths, bucketOf } from "./buckets.ts";
 import { permutation } from "./permutation.ts";
 
@@ -193,7 +193,7 @@ export function trainingBatches<Example>(
   let current: { epoch: number; order: (place: number) => number; inside: Map<Bucket<Example>, (place: number) => number> } | undefined;
   const batches: Batches = {
     perEpoch: owners.length,
-    batch(index) {
+    batch(index, slice = wholeBatch) {
       const epoch = Math.floor(index / owners.length);
       if (current?.epoch !== epoch) {
         const source = chance.fork("examples").fork(epoch);
@@ -203,8 +203,10 @@ export function trainingBatches<Example>(
       const { bucket, part } = owners[current.order(index % owners.length)];
       const place = current.inside.get(bucket) as (place: number) => number;
       const count = Math.min(batch, bucket.examples.length - part * batch);
-      const rows = Array.from({ length: count }, (_, row) => bucket.examples[place(part * batch + row)]);
-      return layout.batch(rows, shapes === "few" ? batch : count, bucket.sizes);
+      const rows = rowsOf(shapes === "few" ? batch : count, slice);
+      const real = Math.max(0, Math.min(count - rows.first, rows.count)); // the others are empty
+      const own = Array.from({ length: real }, (_, row) => bucket.examples[place(part * batch + rows.first + row)]);
+      return { ...layout.batch(own, rows.count, bucket.sizes), rows };
     },
   };
   return { ...batches, padding: paddingOf(buckets, layout, batch, shapes) };

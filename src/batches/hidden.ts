@@ -54,13 +54,11 @@ export function hiddenWindows(ids: Ids, { batch, context }: WindowOptions, hidin
   const windows = trainingWindows(ids, { batch, context: inner }, source);
   return {
     perEpoch: windows.perEpoch,
-    batch(index) {
+    batch(index, slice) {
       const own = source.fork("hidden").fork(index);
-      const rows = rowsOf(windows.batch(index).feeds.ids.data as Int32Array, inner);
-      return batchOf(
-        rows.map((row, i) => hide(row, hiding, own.fork(i))),
-        context,
-      );
+      const { feeds, rows } = windows.batch(index, slice);
+      const hidden = windowsIn(feeds.ids.data as Int32Array, inner).map((row, i) => hide(row, hiding, own.fork((rows?.first ?? 0) + i)));
+      return { ...batchOf(hidden, context), ...(rows && { rows }) };
     },
   };
 }
@@ -75,7 +73,7 @@ export function* hiddenScoring(
   const source = chance(0).fork("hidden");
   let window = 0;
   for (const { feeds } of scoringWindows(ids, { batch, context: inner, before: 0, windows })) {
-    const rows = rowsOf(feeds.targets.data as Int32Array, inner).map((row) => {
+    const rows = windowsIn(feeds.targets.data as Int32Array, inner).map((row) => {
       const end = row.indexOf(ignored); // the last window may be short
       return hide(end < 0 ? row : row.subarray(0, end), hiding, source.fork(window++));
     });
@@ -83,7 +81,7 @@ export function* hiddenScoring(
   }
 }
 
-const rowsOf = (data: Int32Array, length: number): Int32Array[] =>
+const windowsIn = (data: Int32Array, length: number): Int32Array[] =>
   Array.from({ length: data.length / length }, (_, row) => data.subarray(row * length, (row + 1) * length));
 
 /** Tokens of a window, without what stands around it. */

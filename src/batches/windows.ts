@@ -2,7 +2,7 @@ import { array } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { DataError } from "../base/errors.ts";
 import { type Sentence, sentence, setting } from "../base/sentence.ts";
-import { type Batch, type Batches, ignored } from "./batch.ts";
+import { type Batch, type Batches, ignored, rowsOf, wholeBatch } from "./batch.ts";
 import type { Ids } from "./ids.ts";
 import { permutation } from "./permutation.ts";
 
@@ -24,16 +24,17 @@ export function trainingWindows(ids: Ids, { batch, context }: WindowOptions, cha
   let current: { epoch: number; offset: number; order: (place: number) => number } | undefined;
   return {
     perEpoch,
-    batch(index) {
+    batch(index, slice = wholeBatch) {
       const epoch = Math.floor(index / perEpoch);
       if (current?.epoch !== epoch) {
         const source = chance.fork("windows").fork(epoch);
         current = { epoch, offset: source.integer(0, context), order: permutation(windows, source) };
       }
       const { offset, order } = current;
-      const first = (index % perEpoch) * batch;
-      const starts = Array.from({ length: batch }, (_, row) => offset + order(first + row) * context);
-      return windowBatch(ids, starts, context);
+      const rows = rowsOf(batch, slice);
+      const first = (index % perEpoch) * batch + rows.first;
+      const starts = Array.from({ length: rows.count }, (_, row) => offset + order(first + row) * context);
+      return { ...windowBatch(ids, starts, context), rows };
     },
   };
 }

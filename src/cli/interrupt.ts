@@ -1,5 +1,8 @@
 export const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+/** What asks for a save and a stop. Launchers of many ranks pass the last one on and leave it at that; after the others they soon kill. */
+const heard = [...signals, "SIGUSR2"] as const;
+
 /**
  * Ctrl-C: the first asks for a save and a stop, the second ends at once. Before there is anything to save, the first one ends too.
  * A request to terminate (SIGTERM) and a terminal that is gone (SIGHUP) count the same.
@@ -12,7 +15,7 @@ export class Interrupt {
 
   constructor(say: (sentence: string) => void) {
     this.#say = say;
-    for (const signal of signals) process.on(signal, this.#handle);
+    for (const signal of heard) process.on(signal, this.#handle);
   }
 
   /** Aborted by the first. */
@@ -27,6 +30,6 @@ export class Interrupt {
   }
 
   release(): void {
-    for (const signal of signals) process.off(signal, this.#handle);
+    for (const signal of heard) process.off(signal, this.#handle);
   }
 }

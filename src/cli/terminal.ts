@@ -35,10 +35,15 @@ export class Progress {
   #begin = 0;
   #shown = Number.NEGATIVE_INFINITY;
   #line = "";
+  /** Ranks that train together, what carries bytes between them, and the share of the time that this takes. */
+  #ranks = 1;
+  readonly #carrier: string;
+  #exchange = 0;
 
-  constructor(screen: Screen, clock: () => number) {
+  constructor(screen: Screen, clock: () => number, carrier = "") {
     this.#screen = screen;
     this.#clock = clock;
+    this.#carrier = carrier;
   }
 
   show(event: RunEvent): void {
@@ -47,7 +52,9 @@ export class Progress {
         this.#steps = event.config.training.steps;
         this.#first = event.step;
         this.#begin = this.#clock();
+        this.#ranks = event.hosts?.length ?? 1;
         this.#print(introduction(event));
+        if (event.hosts) this.#print(`${ranksOn(event.hosts)}, through ${this.#carrier}; ${event.config.training.threads} threads each`);
         break;
       case "warning":
         this.#print(`warning: ${event.sentence}`);
@@ -56,6 +63,8 @@ export class Progress {
         this.#losses.push(event.loss);
         this.#smoothed += (event.loss - this.#smoothed) / Math.min(smoothedSteps, this.#losses.length);
         const rate = event.tokens / event.seconds;
+        const share = (event.exchange ?? 0) / event.seconds;
+        this.#exchange = this.#rate === 0 ? share : 0.9 * this.#exchange + 0.1 * share;
         this.#rate = this.#rate === 0 ? rate : 0.9 * this.#rate + 0.1 * rate;
         this.#tick(event.step, event.loss);
         break;
@@ -102,6 +111,7 @@ export class Progress {
       `loss ${loss.toFixed(3)} (smoothed ${this.#smoothed.toFixed(3)})`,
       ...(this.#valid === undefined ? [] : [`valid ${this.#valid.toFixed(3)}`]),
       `${grouped(this.#rate)} tokens/s`,
+      ...(this.#ranks > 1 ? [`${grouped(this.#rate / this.#ranks)} a rank, ${(100 * this.#exchange).toFixed(0)} % exchanging`] : []),
       last ? `${duration(now - this.#begin)} in all` : `${duration(left)} left`,
     ].join("  ");
     if (this.#screen.isTTY) {
@@ -138,6 +148,12 @@ function introduction({ folder, config, parameters, trained, padding, step, perE
     step > 0 ? `going on at step ${grouped(step)} in ${folder}` : `into ${folder}`,
   ];
   return lines.join("\n");
+}
+
+/** How many ranks there are, and how many of them on each host. */
+function ranksOn(hosts: readonly string[]): string {
+  const each = [...new Set(hosts)].map((host) => `${host}: ${hosts.filter((one) => one === host).length}`);
+  return `${hosts.length} ranks on ${each.length} host${each.length > 1 ? "s" : ""} (${each.join(", ")})`;
 }
 
 /** Where the first weights are from, and which labels were not known there. */

@@ -4,6 +4,7 @@ import { cacheFolder } from "../data/cache.ts";
 import { filesSource } from "../data/source.ts";
 import type { ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
+import type { Ranks } from "../processes/ranks.ts";
 import { recipe } from "../recipes/index.ts";
 import type { ClassWeights } from "../runs/class-weights.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
@@ -15,10 +16,12 @@ import { resumeRun, trainRun } from "../runs/train-run.ts";
 import { taskNames } from "../text/columns.ts";
 import { type NormalForm, normalForms } from "../tokens/normaliser.ts";
 import { tokenizerKinds } from "../tokens/tokenizer.ts";
+import type { Compression } from "../training/group.ts";
 import { bareCommand } from "./commands.ts";
 import { flagWords } from "./flag-words.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";
 import { Interrupt } from "./interrupt.ts";
+import { rankFlags, together } from "./ranks.ts";
 import { duration, Progress } from "./terminal.ts";
 import { classWeights, positive, scopes, share, wholeNumber } from "./values.ts";
 
@@ -94,6 +97,9 @@ interface Options {
   readonly resume?: string;
   readonly quiet?: boolean;
   readonly json?: boolean;
+  readonly mpi?: string;
+  readonly shardOptimizer?: boolean;
+  readonly compress?: Compression;
 }
 
 export const train = addFlags(
@@ -107,16 +113,23 @@ export const train = addFlags(
   columnFlags,
   modelFlags,
   trainingFlags,
+  rankFlags,
 );
 
 train.action(async (data: string[], options: Options, command: Command) => {
   const events = options.resume === undefined ? newRun(data, options, command) : resumed(options.resume, data, command);
-  await followed(events, options);
+  const { mpi, compress } = options;
+  await together({ clock, ...(mpi !== undefined && { mpi }), ...(compress && { compress }) }, (ranks) => followed(events, options, ranks));
 });
+
+const clock = () => performance.now() / 1000; // counted from the start of the process
 
 function newRun(files: readonly string[], options: Options, command: Command) {
   const settings = settingsOf(files, options, command);
-  return (host: TrainOptions) => trainRun(options.out, settings, { ...host, overwrite: options.overwrite });
+  return (host: TrainOptions, threads?: number) => {
+    const training = { ...(threads !== undefined && { threads }), ...settings.training };
+    return trainRun(options.out, { ...settings, training }, { ...host, overwrite: options.overwrite });
+  };
 }
 
 function resumed(folder: string, files: readonly string[], command: Command) {
@@ -128,7 +141,8 @@ function resumed(folder: string, files: readonly string[], command: Command) {
     throw new ConfigError(`${fixed} cannot be changed when a run goes on; only ${only} can. Train a new run for another ${fixed}`);
   }
   if (files.length > 0) throw new ConfigError(`a run goes on with its own data, so ${files[0]} cannot be given together with --resume`);
-  return (host: TrainOptions) => resumeRun(folder, typed(command, trainingFlags) as Changes, host);
+  return (host: TrainOptions, threads?: number) =>
+    resumeRun(folder, { ...(threads !== undefined && { threads }), ...(typed(command, trainingFlags) as Changes) }, host);
 }
 
 /** What was asked for: the flags, over the recipe or the preset, over the defaults. */
@@ -200,18 +214,24 @@ function recipeSettings(
 }
 
 /** Runs, shows, and prints the result. */
-async function followed(start: (host: TrainOptions) => AsyncGenerator<RunEvent, TrainResult>, { quiet, json }: Options): Promise<void> {
-  const clock = () => performance.now() / 1000; // counted from the start of the process
-  const interrupt = new Interrupt((sentence) => console.error(`\n${sentence}`));
-  const progress = quiet ? undefined : new Progress(process.stderr, clock);
-  const events = start({ cache: cacheFolder(), clock, signal: interrupt.signal });
+async function followed(
+  start: (host: TrainOptions, threads?: number) => AsyncGenerator<RunEvent, TrainResult>,
+  { quiet, json, shardOptimizer }: Options,
+  ranks: Ranks | undefined,
+): Promise<void> {
+  const speaks = ranks?.group.leads ?? true;
+  const interrupt = new Interrupt((sentence) => speaks && console.error(`\n${sentence}`));
+  const progress = quiet || !speaks ? undefined : new Progress(process.stderr, clock, ranks?.library);
+  for (const said of speaks ? (ranks?.warnings ?? []) : []) console.error(`warning: ${said}`);
+  const group = ranks && { group: ranks.group, shardOptimizer: shardOptimizer ?? false };
+  const events = start({ cache: cacheFolder(), clock, signal: interrupt.signal, ...group }, ranks?.threads);
   try {
     for (;;) {
       const { done, value } = await events.next();
-      if (done) return finish(value, { quiet, json, clock, progress });
+      if (done) return finish(value, { quiet, json, clock, progress, speaks });
       if (value.kind === "ready") interrupt.canSave = true;
       if (progress) progress.show(value);
-      else if (value.kind === "warning") console.error(`warning: ${value.sentence}`);
+      else if (value.kind === "warning" && speaks) console.error(`warning: ${value.sentence}`);
     }
   } finally {
     interrupt.release();
@@ -223,19 +243,25 @@ interface Ending {
   readonly json?: boolean;
   readonly clock: () => number;
   readonly progress?: Progress;
+  /** Of many ranks one tells. */
+  readonly speaks: boolean;
 }
 
-function finish({ ending, ...result }: TrainResult, { quiet, json, clock, progress }: Ending): void {
+function finish({ ending, ...result }: TrainResult, { quiet, json, clock, progress, speaks }: Ending): void {
   progress?.end();
-  const { steps, loss, validLoss, run, trainingSeconds, validationSeconds, parameters, tokensPerSecond } = result;
+  if (ending === "interrupted") process.exitCode = 130;
+  if (!speaks) return;
+  const { steps, loss, validLoss, run, trainingSeconds, validationSeconds, parameters, tokensPerSecond, exchangeSeconds } = result;
   const totalSeconds = clock();
   if (json)
     console.log(
-      JSON.stringify({ steps, loss, validLoss, trainingSeconds, validationSeconds, totalSeconds, tokensPerSecond, parameters, run }),
+      JSON.stringify({
+        ...{ steps, loss, validLoss, trainingSeconds, validationSeconds, totalSeconds, tokensPerSecond, parameters, run },
+        ...(exchangeSeconds !== undefined && { exchangeSeconds }),
+      }),
     );
   if (ending === "interrupted") {
     console.error(`stopped at step ${steps} and saved; go on with: qkv train --resume ${run}`);
-    process.exitCode = 130;
     return;
   }
   if (quiet) return;

@@ -30,9 +30,18 @@ const mostValidationTokens = 65_536;
 /** Whom the batches are for. */
 interface Reader {
   readonly model: ModelConfig;
-  readonly training: { readonly batch: number; readonly seed: number };
+  readonly training: {
+    readonly batch: number;
+    readonly seed: number;
+    readonly accumulate?: number;
+    readonly accumulates?: "rows";
+  };
   readonly hub?: HubRecord;
 }
+
+/** Rows that one number of a batch stands for: those of a step, where it is one batch in parts. */
+const rowsOf = ({ batch, accumulate = 1, accumulates }: Reader["training"]): number =>
+  accumulates === "rows" ? batch * accumulate : batch;
 
 export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenizer): Material {
   return encoded.kind === "text" ? textMaterial(encoded, reader, tokenizer) : exampleMaterial(encoded, reader, tokenizer);
@@ -40,7 +49,8 @@ export function materialOf(encoded: Encoded, reader: Reader, tokenizer: Tokenize
 
 function textMaterial({ train, valid }: EncodedText, { model, training, hub }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
-  const { batch, seed } = training;
+  const { seed } = training;
+  const batch = rowsOf(training);
   const windows = Math.ceil(mostValidationTokens / context);
   const scoring = { batch: scoringRows(model), context, windows };
   const hiding = taskOf(model) === "mlm" ? hidingOf({ tokenizer, hub }) : undefined;
@@ -68,7 +78,7 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
   const shapes = takesAnyLength(model) ? "any" : "few";
   const { begin } = layout;
   const [shorter, held] = [cut(train, context, tokenizer, begin), cut(validationPart({ layout, valid }), context, tokenizer, begin)];
-  const batches = trainingBatches(shorter.examples, layout, { batch, shapes }, chance(seed));
+  const batches = trainingBatches(shorter.examples, layout, { batch: rowsOf(training), shapes }, chance(seed));
   return {
     kind: "examples",
     batches,

@@ -21,6 +21,12 @@ export const nodeEngine: Engine = {
   },
 };
 
+/** Which ONNX Runtime computes. */
+export async function engineVersion(): Promise<string> {
+  const { env } = await load();
+  return env.versions.node ?? env.versions.common;
+}
+
 async function load(): Promise<Ort> {
   loading ??= import("onnxruntime-node").then(
     (module) => (module as { default?: Ort }).default ?? module,

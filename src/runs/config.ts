@@ -47,6 +47,8 @@ const trainingSchema = z.strictObject({
   clip: rate,
   labelSmoothing: shareBelow1,
   accumulate: whole(1, 10_000),
+  /** Whether what is accumulated are rows of one larger batch; batches with numbers of their own if left out, as before 0.3. */
+  accumulates: z.literal("rows").optional(),
   seed: whole(0, Number.MAX_SAFE_INTEGER),
   threads: whole(1, 1024),
   evalEvery: count,

@@ -121,6 +121,7 @@ export function trainingDefaults(
     saveEvery: tenth,
     threads,
     ...(task === "classify" && { calibrate: "temperature" }),
+    ...((given.accumulate ?? 1) > 1 && { accumulates: "rows" as const }),
     ...given,
     steps,
     warmup,

@@ -5,12 +5,13 @@ import { Turns } from "../base/turns.ts";
 import type { Material } from "../data/material.ts";
 import type { Rows } from "../data/source.ts";
 import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
+import { ParameterBuffer } from "../graph/parameters.ts";
 import { takesAnyLength } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
 import { nodeDevice } from "../node/device.ts";
 import type { Device } from "../runtime/device.ts";
 import { fit, noProgress, type Progress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
+import { alone, type Group, partOf } from "../training/group.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
@@ -22,7 +23,7 @@ import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
 import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
-import { restoring } from "./state.ts";
+import { restoring, type WholeState, wholeState } from "./state.ts";
 import { traineeOf } from "./trainee.ts";
 
 /** What training tells whoever listens. */
@@ -38,6 +39,8 @@ export type RunEvent =
       readonly padding: number;
       readonly step: number;
       readonly perEpoch: number;
+      /** Where each rank computes; only of a group. */
+      readonly hosts?: readonly string[];
     }
   | { readonly kind: "warning"; readonly sentence: string }
   | { readonly kind: "saved"; readonly step: number }
@@ -58,6 +61,10 @@ export interface TrainOptions {
   readonly device?: Device;
   /** The definitions of models of one's own, by which a run of one of them is known again. */
   readonly models?: readonly Definition[];
+  /** Who trains together; this process alone if left out. Rank 0 has the run folder, the others need none. */
+  readonly group?: Group;
+  /** Whether each rank keeps the optimizer's state of its own part alone. */
+  readonly shardOptimizer?: boolean;
 }
 
 export interface TrainResult {
@@ -71,6 +78,8 @@ export interface TrainResult {
   readonly tokensPerSecond: number | null;
   readonly parameters: number;
   readonly run: string;
+  /** Seconds of the training that went into what ranks say to each other; only of a group. */
+  readonly exchangeSeconds?: number;
   /** Why it ended: all steps taken, patience at its end, or a request to stop. */
   readonly ending: "steps" | "patience" | "interrupted";
 }
@@ -101,23 +110,29 @@ export async function* drive(
   const { folder, config } = run;
   const { model, training } = config;
   const { steps, seed, threads } = training;
+  const { group = alone, shardOptimizer = false } = options;
   const device = { ...(options.device ?? nodeDevice()), threads };
   const { loss, scored, layout, parameters, baked } = traineeOf(run, material);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
     clip: training.clip || Number.POSITIVE_INFINITY,
     accumulates: training.accumulate > 1,
+    ...(shardOptimizer && group.size > 1 && { part: (count: number) => partOf(count, group.rank, group.size) }),
   });
   const checkpoints = new Checkpoints(paths(folder).checkpoints, options.checkpoints);
   const warnings: string[] = [];
   const turns = new Turns(); // what is begun here is not left: a save is whole
-  if (!beginning) checkpoints.clean();
-  const latest = beginning ? undefined : await turns.through(checkpoints.findingLatest((sentence) => warnings.push(sentence)));
-  const position = latest ? await turns.through(restoring(latest, optimizer)) : { progress: noProgress, logBytes: 0 };
+  if (!beginning && group.leads) checkpoints.clean();
+  const latest = beginning || !group.leads ? undefined : await turns.through(checkpoints.findingLatest((said) => warnings.push(said)));
+  const remembered = latest && wholeState(optimizer);
+  const found = latest ? await turns.through(restoring(latest, optimizer, remembered)) : { progress: noProgress, logBytes: 0 };
   for (const sentence of warnings) yield { kind: "warning", sentence };
-  if (!latest && config.from && !beginning?.start) throw lostStart(folder, config.from);
-  if (!latest && beginning?.start) optimizer.weights.data.set(beginning.start.data);
-  else if (!latest) await turns.through(initialising(layout, chance(seed), optimizer.weights));
+  if (!latest && group.leads) {
+    if (config.from && !beginning?.start) throw lostStart(folder, config.from);
+    if (beginning?.start) optimizer.weights.data.set(beginning.start.data);
+    else await turns.through(initialising(layout, chance(seed), optimizer.weights));
+  }
+  const position = { ...found, progress: await sharedStart(group, optimizer, found.progress, remembered) };
   const open = (): Disk => {
     const log = new Log(paths(folder).log, position.logBytes);
     return {
@@ -125,7 +140,7 @@ export async function* drive(
       saver: new Saver({ folder, config, optimizer, checkpoints, log, validates: material.validation !== undefined }),
     };
   };
-  let disk = beginning ? undefined : open();
+  let disk = beginning || !group.leads ? undefined : open();
   if (disk?.log.lost)
     yield { kind: "warning", sentence: `${paths(folder).log} has lost lines since the last checkpoint; the new ones follow what is left` };
   yield {
@@ -137,13 +152,15 @@ export async function* drive(
     padding: material.padding,
     step: optimizer.steps,
     perEpoch: material.batches.perEpoch,
+    ...(group.size > 1 && { hosts: group.hosts }),
   };
   const held = material.validation;
   const scoring = held && scoringFunction(scored, { ...baked, device, symbols: takesAnyLength(model) ? "open" : "bound" });
-  const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights)).loss);
+  const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights, { group })).loss);
   let progress = position.progress;
   const recent: number[] = [];
-  let [trainingSeconds, validationSeconds, tokens, interrupted] = [0, 0, 0, false];
+  let [trainingSeconds, validationSeconds, exchangeSeconds, tokens] = [0, 0, 0, 0];
+  let [interrupted, asked] = [false, false];
   try {
     const before = config.from && optimizer.steps === 0 ? await baseline(validLoss, optimizer, options.clock) : undefined;
     if (before) {
@@ -157,6 +174,9 @@ export async function* drive(
       steps,
       learningRate: (step) => learningRate(step, training),
       accumulate: training.accumulate,
+      ...(training.accumulates && { accumulates: training.accumulates }),
+      group,
+      wantsStop: () => options.signal?.aborted ?? false,
       checkpointBlocks: training.checkpointBlocks,
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
@@ -169,14 +189,16 @@ export async function* drive(
       clock: options.clock,
     });
     for await (const report of reports) {
-      if (!disk) {
+      if (!disk && group.leads) {
         beginning?.place(progress);
         disk = open();
         if (before) disk.log.append(logLine(before));
       }
-      if (report.kind !== "stopped") disk.log.append(logLine(report)); // that patience ended follows from the validations
+      if (report.kind !== "stopped") disk?.log.append(logLine(report)); // that patience ended follows from the validations
       if (report.kind === "step") {
         trainingSeconds += report.seconds;
+        exchangeSeconds += report.exchange ?? 0;
+        asked ||= report.stop ?? false;
         tokens += report.tokens;
         recent.push(report.loss);
         if (recent.length > recentLosses) recent.shift();
@@ -188,10 +210,12 @@ export async function* drive(
       yield report;
       const validates = report.kind === "step" && scoring && (report.step % training.evalEvery === 0 || report.step === steps);
       if (validates) continue; // what there is to save comes with the validation
-      interrupted = report.step < steps && report.kind !== "stopped" && (options.signal?.aborted ?? false);
+      interrupted = report.step < steps && report.kind !== "stopped" && (group.size > 1 ? asked : (options.signal?.aborted ?? false));
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
-        await turns.through(disk.saver.save(progress));
+        const state = await gatheredState(group, optimizer);
+        if (disk) await turns.through(disk.saver.save(progress, state));
+        await group.meet(); // others wait for the disk of rank 0 as long as it takes
         yield { kind: "saved", step: report.step };
       }
       if (interrupted) {
@@ -208,6 +232,7 @@ export async function* drive(
       tokensPerSecond: trainingSeconds > 0 ? tokens / trainingSeconds : null,
       parameters,
       run: folder,
+      ...(group.size > 1 && { exchangeSeconds }),
       ending: interrupted ? "interrupted" : optimizer.steps < steps ? "patience" : "steps",
     };
   } catch (error) {
@@ -216,6 +241,37 @@ export async function* drive(
     await scoring?.release();
     disk?.log.close();
   }
+}
+
+/** What rank 0 begins with is what all begin with: weights, what the optimizer remembers, how far everything is. */
+async function sharedStart(group: Group, optimizer: Optimizer, progress: Progress, whole?: WholeState): Promise<Progress> {
+  if (group.size === 1) return progress;
+  const { bestLoss, bestStep, waited } = progress;
+  const said = await group.told(JSON.stringify([optimizer.steps, Number.isFinite(bestLoss) ? bestLoss : null, bestStep, waited]));
+  const [step, best, ...rest] = JSON.parse(said) as [number, number | null, number, number];
+  optimizer.steps = step;
+  await group.broadcast(optimizer.weights.data as Float32Array);
+  const staging = optimizer.gradients.data as Float32Array; // nothing is in it yet
+  for (const [name, { data }] of step === 0 ? [] : optimizer.state) {
+    if (group.leads) staging.set(whole?.get(name)?.data ?? data);
+    await group.broadcast(staging);
+    data.set(staging.subarray(optimizer.part.from, optimizer.part.to));
+  }
+  return { bestLoss: best ?? noProgress.bestLoss, bestStep: rest[0], waited: rest[1] };
+}
+
+/** What there is to save of what the optimizer remembers; where it is in parts, all of them, and on rank 0 alone. */
+async function gatheredState(group: Group, optimizer: Optimizer): Promise<WholeState> {
+  const { state, part, gradients } = optimizer;
+  if (part.to - part.from === gradients.layout.total) return wholeState(optimizer);
+  const staging = gradients.data as Float32Array; // the step is taken
+  const whole = new Map<string, ParameterBuffer>();
+  for (const [name, { data }] of state) {
+    staging.set(data, part.from);
+    await group.share(staging);
+    if (group.leads) whole.set(name, new ParameterBuffer(gradients.layout, staging.slice()));
+  }
+  return whole;
 }
 
 /** How good the weights are that a run begins with; they are the best until others are better. */

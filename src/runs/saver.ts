@@ -11,7 +11,7 @@ import { writingAdapter } from "./adapter.ts";
 import type { RunConfig } from "./config.ts";
 import { paths, shippedFile } from "./folder.ts";
 import type { Log } from "./log.ts";
-import { checkpointFiles } from "./state.ts";
+import { checkpointFiles, type WholeState, wholeState } from "./state.ts";
 
 interface Parts {
   readonly folder: string;
@@ -35,15 +35,16 @@ export class Saver {
   }
 
   /** Work that can be left between two pieces, as long as nobody trains meanwhile. */
-  *save(progress: Progress): Generator<void, void> {
+  *save(progress: Progress, state: WholeState = wholeState(this.#parts.optimizer)): Generator<void, void> {
     const { optimizer, checkpoints, log, config } = this.#parts;
-    const { data } = optimizer.weights;
+    const { steps, weights } = optimizer;
+    const { data } = weights;
     for (let at = 0; at < data.length; at += 2 ** 20) {
       if (!data.subarray(at, at + 2 ** 20).every(Number.isFinite))
-        throw new NonFiniteError("the weights are not finite any more", { step: optimizer.steps });
+        throw new NonFiniteError("the weights are not finite any more", { step: steps });
       yield;
     }
-    yield* checkpoints.saving(optimizer.steps, checkpointFiles(optimizer, { progress, logBytes: log.sync() }));
+    yield* checkpoints.saving(steps, checkpointFiles({ steps, weights, state }, { progress, logBytes: log.sync() }));
     if (this.#isBest(progress)) yield* this.#writeModel(progress);
     checkpoints.prune(config.training.keep);
   }

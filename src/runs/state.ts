@@ -2,7 +2,7 @@ import { z } from "zod";
 import { RunError } from "../base/errors.ts";
 import { atOnce } from "../base/turns.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
+import { ParameterBuffer } from "../graph/parameters.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
 import { loadParameters, parametersAsTensors } from "../weights/load.ts";
@@ -25,12 +25,21 @@ export interface Position {
   readonly logBytes: number;
 }
 
+/** What an optimizer remembers of all that is trained, by name; of one that moves only a part, the rest is other ranks'. */
+export type WholeState = ReadonlyMap<string, ParameterBuffer>;
+
+/** The state of an optimizer that moves all; of another, room for it. */
+export function wholeState({ state, gradients: { layout } }: Pick<Optimizer, "state" | "gradients">): WholeState {
+  const whole = (data: Float32Array) => (data.length === layout.total ? new ParameterBuffer(layout, data) : new ParameterBuffer(layout));
+  return new Map([...state].map(([name, { data }]) => [name, whole(data)]));
+}
+
 const stateName = "state.json";
 const weightsName = "weights.safetensors";
 const optimizerName = "optimizer.safetensors";
 
 /** What there is to save of an optimizer; before its first step it remembers nothing. */
-type Saved = Pick<Optimizer, "steps" | "weights" | "state">;
+type Saved = Pick<Optimizer, "steps" | "weights"> & { readonly state: WholeState };
 
 /** The files of a checkpoint: everything that an exact resume needs. */
 export function checkpointFiles(
@@ -56,15 +65,19 @@ export const startFiles = (weights: ParameterBuffer): Map<string, readonly Uint8
 /** Puts a checkpoint back into an optimizer. */
 export const restore = (checkpoint: Checkpoint, optimizer: Optimizer): Position => atOnce(restoring(checkpoint, optimizer));
 
-/** The same as work that can be left between two pieces. */
-export function* restoring(checkpoint: Checkpoint, optimizer: Optimizer): Generator<void, Position> {
+/** The same as work that can be left between two pieces. What it remembers goes where `whole` is, the optimizer itself if left out. */
+export function* restoring(
+  checkpoint: Checkpoint,
+  optimizer: Optimizer,
+  whole: WholeState = wholeState(optimizer),
+): Generator<void, Position> {
   const where = (name: string) => `${checkpoint.folder}/${name}`;
   const parsed = stateSchema.safeParse(JSON.parse(new TextDecoder().decode(checkpoint.read(stateName))));
   if (!parsed.success) throw new RunError(`${where(stateName)} does not say how far the run is (${parsed.error.issues[0].message})`);
   const weights = readSafetensors(yield* checkpoint.reading(weightsName), where(weightsName));
   loadParameters(optimizer.weights, weights.tensors, where(weightsName));
   const { tensors } = readSafetensors(yield* checkpoint.reading(optimizerName), where(optimizerName));
-  for (const [slot, buffer] of parsed.data.step === 0 ? [] : optimizer.state) {
+  for (const [slot, buffer] of parsed.data.step === 0 ? [] : whole) {
     const own = [...tensors]
       .filter(([name]) => name.startsWith(`${slot}/`))
       .map(([name, array]) => [name.slice(slot.length + 1), array] as const);

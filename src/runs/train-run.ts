@@ -1,4 +1,7 @@
-import { DataError } from "../base/errors.ts";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DataError, RunError } from "../base/errors.ts";
 import { atOnce } from "../base/turns.ts";
 import type { Encoded } from "../data/encoded.ts";
 import { type Material, materialOf } from "../data/material.ts";
@@ -7,9 +10,11 @@ import { Checkpoints } from "../disk/checkpoints.ts";
 import { removeEmpty, removeQuietly } from "../disk/files.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { nodeDevice } from "../node/device.ts";
+import { saveTokenizer } from "../tokens/index.ts";
 import type { Progress } from "../training/fit.ts";
+import { alone, type Group } from "../training/group.ts";
 import { calibrate } from "./calibrate.ts";
-import type { RunConfig } from "./config.ts";
+import { type RunConfig, runConfigText } from "./config.ts";
 import { type Beginning, drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
 import {
   clearRun,
@@ -36,6 +41,8 @@ export async function* trainRun(
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
   options.signal?.throwIfAborted();
+  const { group = alone } = options;
+  if (!group.leads) return yield* follow(group, options);
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
   if (settings.from && out !== undefined) refuseItself(settings.from, out);
   const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options);
@@ -45,10 +52,11 @@ export async function* trainRun(
   try {
     const folder = out ?? usualFolder(config.data.source, config.task);
     if (settings.from) refuseItself(settings.from, folder);
-    const own = takeFolder(folder);
+    const own = await takeFolder(folder, group);
     taken = own;
     refuseTaken(folder, overwrite);
     for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
+    await lead(group, { folder, config, tokenizer });
     const place = (progress: Progress) => {
       clearRun(folder, overwrite);
       own.keep(() => writeRun(folder, config, tokenizer, () => start && saveStart(folder, config, start, progress)));
@@ -67,7 +75,7 @@ interface Taken {
 }
 
 /** A folder that is this process's, to train in. What was made for a run that did not begin goes again, also when the process is ended. */
-function takeFolder(folder: string): Taken {
+async function takeFolder(folder: string, group: Group): Promise<Taken> {
   const made = makeFolder(folder);
   let unlock = () => {};
   let kept = false;
@@ -78,7 +86,7 @@ function takeFolder(folder: string): Taken {
   };
   process.once("exit", release);
   try {
-    unlock = lockRun(folder);
+    unlock = await lockOf(folder, group);
   } catch (error) {
     release();
     throw error;
@@ -113,7 +121,7 @@ async function* driven(
   beginning?: Beginning,
 ): AsyncGenerator<RunEvent, TrainResult> {
   const result = yield* drive(run, material, options, beginning);
-  if (result.ending === "interrupted") return result;
+  if (result.ending === "interrupted" || !(options.group ?? alone).leads) return result;
   const { threads } = run.config.training;
   const found = await calibrate(run, encoded, { ...(options.device ?? nodeDevice()), threads });
   if (found) yield { kind: "calibrated", ...found };
@@ -134,16 +142,62 @@ function named(source: DataSource, make: () => Material): Material {
 /** Goes on with a run exactly where its latest checkpoint is. */
 export async function* resumeRun(folder: string, changes: Changes, options: TrainOptions): AsyncGenerator<RunEvent, TrainResult> {
   options.signal?.throwIfAborted();
-  const unlock = lockRun(openRun(folder, options.models).folder);
+  const { group = alone } = options;
+  if (!group.leads) return yield* follow(group, options);
+  const unlock = await lockOf(openRun(folder, options.models).folder, group);
   try {
     const { run, encoded } = await reopen(folder, changes, options);
     const material = materialOf(encoded, run.config, run.tokenizer);
     try {
+      await lead(group, run);
       return yield* driven(run, encoded, material, options);
     } finally {
       material.close();
     }
   } finally {
     unlock();
+  }
+}
+
+/** Seconds that ranks which were ended may still need to let go of their run. */
+const lastMoments = 10;
+
+/** The lock of a run. Whoever comes again just after a group was ended waits for its last moments. */
+async function lockOf(folder: string, { size }: Group): Promise<() => void> {
+  const until = performance.now() + (size > 1 ? 1000 * lastMoments : 0);
+  for (;;) {
+    try {
+      return lockRun(folder);
+    } catch (error) {
+      if (!(error instanceof RunError) || error.code !== "run.busy" || performance.now() > until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}
+
+/** Rank 0 tells the others what run this is: they need no folder, only the data. */
+async function lead(group: Group, { config, tokenizer }: OpenRun): Promise<void> {
+  if (group.size > 1) await group.told(JSON.stringify([runConfigText(config), saveTokenizer(tokenizer)]));
+}
+
+/** Another rank than 0: it opens the run as it was told, checks that it has the same data, and trains along. Nothing is written but a folder that goes again. */
+async function* follow(group: Group, options: TrainOptions): AsyncGenerator<RunEvent, TrainResult> {
+  const [config, tokenizer] = JSON.parse(await group.told("")) as [string, string];
+  const folder = mkdtempSync(join(tmpdir(), "qkv-rank-"));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  try {
+    writeFileSync(paths(folder).config, config);
+    writeFileSync(paths(folder).tokenizer, tokenizer);
+    const { run, encoded } = await reopen(folder, {}, options);
+    const material = materialOf(encoded, run.config, run.tokenizer);
+    try {
+      return yield* drive(run, material, options);
+    } finally {
+      material.close();
+    }
+  } finally {
+    remove();
+    process.off("exit", remove);
   }
 }

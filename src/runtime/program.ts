@@ -1,6 +1,7 @@
 import { elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { FeedError } from "../base/errors.ts";
+import type { Rows } from "../batches/batch.ts";
 import type { Dim } from "../graph/dim.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { leafName } from "../graph/leaves.ts";
@@ -23,6 +24,8 @@ export interface RunOptions {
   readonly gradients?: ParameterBuffer;
   /** Where random bytes come from, for a function with dropout: another one for each step. */
   readonly chance?: Chance;
+  /** Which rows of a whole batch are fed, where it is only a part of one: they get the random bytes that they have in the whole. */
+  readonly rows?: Rows;
 }
 
 /** A graph and the session that runs it: turns buffers into feeds, and outputs into results. */
@@ -102,9 +105,9 @@ export class Program {
   }
 
   /** All that the session wants to be fed. */
-  feeds(own: Arrays, sizes: Sizes, { weights, chance }: RunOptions): Arrays {
+  feeds(own: Arrays, sizes: Sizes, { weights, chance, rows }: RunOptions): Arrays {
     const parameters = this.#feedWeights(weights);
-    return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance) } : { ...parameters, ...own };
+    return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance, rows) } : { ...parameters, ...own };
   }
 
   async run(feeds: Arrays, { gradients }: RunOptions): Promise<Record<string, HostArray>> {
@@ -160,8 +163,8 @@ export class Program {
     return places;
   }
 
-  /** New random bytes for every place that wants them, each from its own name. */
-  #drawNoise(sizes: Sizes, chance: Chance | undefined): Arrays {
+  /** New random bytes for every place that wants them, each from its own name. The rows of a batch are always their first axis, or a part of it. */
+  #drawNoise(sizes: Sizes, chance: Chance | undefined, rows: Rows | undefined): Arrays {
     if (!chance)
       throw new FeedError(
         "this function draws random bytes (dropout), but no chance was given; pass one as { chance }, another for each step",
@@ -169,7 +172,9 @@ export class Program {
     const drawn: Record<string, HostArray> = {};
     for (const [name, tensor] of this.graph.noise) {
       const shape = tensor.shape.map((dim) => dim.bind(sizes).known);
-      drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(new Uint8Array(elementCount(shape))) };
+      const count = elementCount(shape);
+      const from = rows && rows.count > 0 ? (rows.first * count) / rows.count : 0;
+      drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(new Uint8Array(count), from) };
     }
     return drawn;
   }

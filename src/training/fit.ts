@@ -1,10 +1,11 @@
 import type { Chance } from "../base/chance.ts";
 import { NonFiniteError } from "../base/errors.ts";
-import type { Batches } from "../batches/batch.ts";
+import type { Batch, Batches } from "../batches/batch.ts";
 import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
+import { alone, type Group } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
 
 export interface StepReport {
@@ -19,6 +20,10 @@ export interface StepReport {
   readonly norm: number;
   readonly tokens: number;
   readonly seconds: number;
+  /** Seconds of these that went into what ranks say to each other, waiting included; only of a group. */
+  readonly exchange?: number;
+  /** Somebody of those who train together wants to stop. */
+  readonly stop?: boolean;
 }
 
 export interface ValidationReport {
@@ -56,8 +61,14 @@ export interface FitOptions {
   readonly learningRate: (step: number) => number;
   /** The output that is reported as the loss, where that is not what is made small: a loss without label smoothing. */
   readonly report?: string;
-  /** Batches whose gradients are added up for one step. */
+  /** Parts of a batch, or batches, whose gradients are added up for one step. */
   readonly accumulate?: number;
+  /** What these are: parts of one larger batch (`rows`), or batches with numbers of their own; batches, if left out. */
+  readonly accumulates?: Accumulation;
+  /** Who trains together, each with rows of every batch; this process alone if left out. */
+  readonly group?: Group;
+  /** Asked in every step; that somebody wants to stop is in the report of all. */
+  readonly wantsStop?: () => boolean;
   /** Where dropout's randomness comes from. */
   readonly chance: Chance;
   readonly device: Device;
@@ -78,6 +89,9 @@ export interface FitOptions {
   readonly clock: () => number;
 }
 
+export const accumulations = ["rows", "batches"] as const;
+export type Accumulation = (typeof accumulations)[number];
+
 /**
  * Trains, and yields what happens; whoever listens prints, saves, draws, or stops. Everything random follows from the number of the step,
  * so a run that starts again at step n with the same weights and optimizer state goes on as if it had never stopped.
@@ -88,24 +102,41 @@ export async function* fit(
   batches: Batches,
   options: FitOptions,
 ): AsyncGenerator<Report, Progress> {
-  const { steps, learningRate, chance, device, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
-  const { report = "loss" } = options;
+  const { steps, learningRate, device, symbols = "bound", validation, patience = Number.POSITIVE_INFINITY, clock } = options;
+  const { report = "loss", group = alone } = options;
   let progress = options.progress ?? noProgress;
   const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
   const outputs = ["loss", report];
   const keeps = options.checkpointBlocks ? "block inputs" : "everything";
   const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 });
+  let longest: number | undefined;
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       options.signal?.throwIfAborted();
-      const begin = clock();
-      const { loss: value, objective, tokens } = await gradients(step, optimizer, batches, chance, options.accumulate ?? 1, report);
+      if (longest !== undefined) group.patient(patienceAfter(longest)); // a first step makes its session, which may take long
+      const [begin, exchanged] = [clock(), group.seconds];
+      const { loss: value, objective, tokens, stop } = await gradients(step, optimizer, batches, { ...options, report, group });
       const rate = learningRate(optimizer.steps + 1);
-      const norm = optimizer.step(rate);
+      const norm = await move(optimizer, rate, group);
       if (!Number.isFinite(norm))
         throw new NonFiniteError(`${whichGradient(optimizer)}; the weights were not touched`, { step: optimizer.steps + 1 });
       const apart = report === "loss" ? {} : { objective };
-      yield { kind: "step", step: optimizer.steps, loss: value, ...apart, lr: rate, norm, tokens, seconds: clock() - begin };
+      const together = group.size > 1 ? { exchange: group.seconds - exchanged } : {};
+      const seconds = clock() - begin;
+      group.patient(); // whoever listens may save
+      longest = Math.max(longest ?? 0, seconds);
+      yield {
+        kind: "step",
+        step: optimizer.steps,
+        loss: value,
+        ...apart,
+        lr: rate,
+        norm,
+        tokens,
+        seconds,
+        ...together,
+        ...(stop && { stop }),
+      };
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
       const found = await validation.loss(optimizer.weights);
@@ -121,36 +152,101 @@ export async function* fit(
   }
 }
 
-/** The gradient of the mean loss over one batch, or over several that count by their targets; nothing is touched but the gradients. */
+/** Seconds that a rank is waited for: a step takes what it takes, and a new shape its time once. */
+const patienceAfter = (longest: number): number => 40 + 10 * longest;
+
+interface Wanted extends Pick<FitOptions, "chance" | "accumulate" | "accumulates" | "wantsStop"> {
+  readonly report: string;
+  readonly group: Group;
+}
+
+/** A part of what a step is computed from. */
+interface Share extends Batch {
+  /** The number of the batch that it is a part of. */
+  readonly index: number;
+  readonly owner: number;
+}
+
+/** All parts of a step, in the order in which they are added up. */
+function sharesOf(step: number, batches: Batches, { accumulate = 1, accumulates = "batches", group: { size } }: Wanted): Share[] {
+  const all = Array.from({ length: size * accumulate }, (_, part) => part);
+  if (accumulates === "rows")
+    return all.map((part) => ({
+      ...batches.batch(step, { part, of: all.length }),
+      index: step,
+      owner: Math.floor(part / accumulate),
+    }));
+  return all.map((part) => {
+    const [owner, index] = [Math.floor(part / accumulate), step * accumulate + (part % accumulate)];
+    return { ...batches.batch(index, { part: owner, of: size }), index, owner };
+  });
+}
+
+/** The gradient of the mean loss over all parts of a step, which count by their targets; nothing is touched but the gradients. */
 async function gradients(
   step: CompiledFunction<InputTypes, Outputs>,
   optimizer: Optimizer,
   batches: Batches,
-  chance: Chance,
-  accumulate: number,
-  report: string,
-): Promise<{ loss: number; objective: number; tokens: number }> {
-  const parts = Array.from({ length: accumulate }, (_, i) => optimizer.steps * accumulate + i).map((index) => ({
-    index,
-    ...batches.batch(index),
-  }));
-  const total = parts.reduce((sum, { targets }) => sum + targets, 0);
-  let [loss, objective] = [0, 0];
-  for (const [i, { index, feeds, targets }] of parts.entries()) {
-    const run = { weights: optimizer.weights, gradients: optimizer.gradients, chance: chance.fork("dropout").fork(index) };
+  wanted: Wanted,
+): Promise<{ loss: number; objective: number; tokens: number; stop: boolean }> {
+  const { group, chance, report, accumulate = 1, wantsStop } = wanted;
+  const all = sharesOf(optimizer.steps, batches, wanted);
+  const total = all.reduce((sum, { targets }) => sum + targets, 0);
+  const own = all.filter(({ owner, targets }) => owner === group.rank && targets > 0); // rows that are all empty say nothing
+  const told = new Float64Array(2 + 2 * accumulate); // whether to stop, whether all is well, and of each part two losses
+  let wrong = "";
+  told[0] = wantsStop?.() ? 1 : 0;
+  for (const [i, share] of own.entries()) {
+    const { index, feeds, targets, rows } = share;
+    const run = { weights: optimizer.weights, gradients: optimizer.gradients, chance: chance.fork("dropout").fork(index), rows };
     const results = await step.run(feeds, run);
     const value = Number(results.loss.data[0]);
     if (!Number.isFinite(value)) {
       const origin = await step.whereNonFinite(feeds, run);
-      throw new NonFiniteError(`the loss is ${value}${origin ? `; it first appeared ${origin}` : ""}; the weights were not touched`, {
-        step: optimizer.steps + 1,
-      });
+      wrong = `the loss is ${value}${origin ? `; it first appeared ${origin}` : ""}`;
+      break;
     }
-    objective += (value * targets) / total;
-    loss += (Number(results[report].data[0]) * targets) / total;
-    if (accumulate > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : i === accumulate - 1 ? "last" : "middle");
+    told.set([value, Number(results[report].data[0])], 2 + 2 * (all.indexOf(share) % accumulate));
+    if (own.length > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : i === own.length - 1 ? "last" : "middle");
+    else if (targets < total) optimizer.scale(targets / total);
   }
-  return { loss, objective, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) };
+  if (own.length === 0) optimizer.gradients.data.fill(0);
+  told[1] = wrong === "" ? 0 : 1;
+  const heard = await group.gather(told);
+  if (heard.some(([, failed]) => failed > 0)) throw await nonFinite(wrong, group, optimizer.steps + 1);
+  let [loss, objective] = [0, 0];
+  for (const [part, { owner, targets }] of all.entries()) {
+    const [value, reported] = heard[owner].subarray(2 + 2 * (part % accumulate));
+    objective += (value * targets) / total;
+    loss += (reported * targets) / total;
+  }
+  return { loss, objective, tokens: all.reduce((sum, { tokens }) => sum + tokens, 0), stop: heard.some(([stop]) => stop > 0) };
+}
+
+/** What went wrong on the first of the ranks on which it did: all stop, before any touches its weights. */
+async function nonFinite(own: string, group: Group, step: number): Promise<NonFiniteError> {
+  const said = await group.exchange(own);
+  const rank = said.findIndex((one) => one !== "");
+  const where = group.size > 1 ? `on rank ${rank} (${group.hosts[rank]}) ` : "";
+  return new NonFiniteError(`${where}${said[rank]}; the weights were not touched`, { step });
+}
+
+/** The same step on every rank. Where each moves a part of the weights, they are shared afterwards. Gives back the gradient's norm. */
+async function move(optimizer: Optimizer, rate: number, group: Group): Promise<number> {
+  const { gradients: buffer, part } = optimizer;
+  const data = buffer.data as Float32Array;
+  if (part.to - part.from === data.length) {
+    await group.sum(data);
+    return optimizer.step(rate);
+  }
+  await group.reduce(data);
+  const norms = await group.gather(Float64Array.of(optimizer.gradientNorm()));
+  const norm = optimizer.step(rate, Math.hypot(...norms.map(([one]) => one)));
+  if (!Number.isFinite(norm)) return norm;
+  optimizer.weightsToGradients();
+  await group.share(data);
+  optimizer.gradientsToWeights();
+  return norm;
 }
 
 /** The first parameter whose gradient is not finite. */

@@ -1,6 +1,7 @@
 import { GraphError } from "../base/errors.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
 import { trainedLayout } from "../weights/freeze.ts";
+import type { Part } from "./group.ts";
 import { kernelBytes } from "./kernels.wasm.ts";
 
 export interface OptimizerOptions {
@@ -15,6 +16,8 @@ export interface OptimizerOptions {
   readonly freeze?: readonly string[];
   /** Bytes that one WebAssembly memory may take; 4 GiB, where it ends, unless less is given. */
   readonly memory?: number;
+  /** Only these of the numbers that are trained move here, and only of them something is remembered: the rest is other ranks'. */
+  readonly part?: (count: number) => Part;
 }
 
 export interface Kernels {
@@ -56,17 +59,25 @@ function memoryOf(bytes: number): WebAssembly.Memory {
   return new WebAssembly.Memory({ initial: pages, maximum: pages });
 }
 
+/** Numbers of the part that moves here, one for each. */
+export interface Remembered {
+  readonly data: Float32Array;
+}
+
+/** A buffer: weights, gradients or what is remembered. */
+type Numbers = ParameterBuffer | Remembered;
+
 /** What a piece of work reads and writes. */
 interface Touched {
-  readonly reads: readonly ParameterBuffer[];
-  readonly writes?: readonly ParameterBuffer[];
+  readonly reads: readonly Numbers[];
+  readonly writes?: readonly Numbers[];
 }
 
 /** A small memory for buffers that lie elsewhere: how many numbers of each fit, and where. */
 interface Staging {
   readonly memory: WebAssembly.Memory;
   readonly count: number;
-  readonly slots: Map<ParameterBuffer, number>;
+  readonly slots: Map<Numbers, number>;
 }
 
 /** Weights, gradients and state beyond the end of a WebAssembly memory are brought into one in pieces of at most so many numbers. */
@@ -82,14 +93,18 @@ const stretch = 4096;
 export abstract class Optimizer {
   readonly weights: ParameterBuffer;
   readonly gradients: ParameterBuffer;
-  /** What it remembers between steps, by name. */
-  readonly state: ReadonlyMap<string, ParameterBuffer>;
+  /** The stretch of all that is trained that moves here; all of it, unless other ranks have their own. */
+  readonly part: Part;
+  /** What it remembers between steps of its part, by name. */
+  readonly state: ReadonlyMap<string, Remembered>;
   /** Steps taken so far. */
   steps = 0;
   protected readonly kernels: Kernels;
   protected readonly weightDecay: number;
   readonly #sums: ParameterBuffer | undefined;
   readonly #clip: number;
+  /** All that is trained, and what of it moves here. */
+  readonly #trained: readonly Segment[];
   readonly #segments: readonly Segment[];
   readonly #staging: Staging | undefined;
 
@@ -97,17 +112,23 @@ export abstract class Optimizer {
     const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false, freeze } = options;
     if (layout.dtype !== "float32") throw new GraphError(`optimizers work on float32 parameters, not ${layout.dtype}`);
     const trained = trainedLayout(layout, freeze);
-    const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient
-    const bytes = 4 * (layout.total + parts * trained.total);
+    this.part = options.part?.(trained.total) ?? { from: 0, to: trained.total };
+    const own = this.part.to - this.part.from;
+    const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient, or of the part that moves
+    const bytes = 4 * (layout.total + (parts - remembers.length) * trained.total + remembers.length * own);
     const together = bytes <= (options.memory ?? memoryEnd);
     const staged = Math.min(largestPiece, stretch * Math.max(1, Math.floor((options.memory ?? memoryEnd) / (4 * stretch * (1 + parts)))));
     const memory = memoryOf(together ? bytes : 4 * staged * (1 + parts));
     const numbers = (at: number, count: number) => (together ? new Float32Array(memory.buffer, 4 * at, count) : new Float32Array(count));
-    const part = (i: number) => new ParameterBuffer(trained, numbers(layout.total + i * trained.total, trained.total));
+    let at = layout.total;
+    const next = (count: number) => {
+      at += count;
+      return numbers(at - count, count);
+    };
     this.weights = new ParameterBuffer(layout, numbers(0, layout.total));
-    this.gradients = part(0);
-    this.state = new Map(remembers.map((name, i) => [name, part(1 + i)]));
-    this.#sums = accumulates ? part(parts - 1) : undefined;
+    this.gradients = new ParameterBuffer(trained, next(trained.total));
+    this.state = new Map(remembers.map((name) => [name, { data: next(own) }]));
+    this.#sums = accumulates ? new ParameterBuffer(trained, next(trained.total)) : undefined;
     this.#staging = together ? undefined : { memory, count: staged, slots: new Map() };
     for (const buffer of [this.weights, this.gradients, ...this.state.values(), ...(this.#sums ? [this.#sums] : [])])
       this.#staging?.slots.set(buffer, 4 * staged * this.#staging.slots.size);
@@ -115,19 +136,42 @@ export abstract class Optimizer {
     this.kernels = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as unknown as Kernels;
     this.weightDecay = weightDecay;
     this.#clip = clip;
-    this.#segments = segments(this.weights, trained, (shape) => weightDecay > 0 && (decayAll || shape.length > 1));
+    this.#trained = segments(this.weights, trained, (shape) => weightDecay > 0 && (decayAll || shape.length > 1));
+    this.#segments = this.#trained.flatMap((segment) => within(segment, this.part));
   }
 
   /** Moves one stretch of weights; the gradient counts `scale` times. */
   protected abstract move(segment: Segment, learningRate: number, scale: number): void;
 
-  /** The length of the whole gradient. */
+  /** The length of the whole gradient; where only a part moves here, of that part. */
   gradientNorm(): number {
+    const { from, to } = this.part;
     let squares = 0;
-    this.#each(this.#whole, { reads: [this.gradients] }, (piece) => {
+    this.#each({ at: 0, gradientAt: 4 * from, count: to - from, decays: false }, { reads: [this.gradients] }, (piece) => {
       squares += this.kernels.sumSquares(this.address(this.gradients, piece), piece.count);
     });
     return Math.sqrt(squares);
+  }
+
+  /** The gradient counts `share` times, as if it had been added to nothing. */
+  scale(share: number): void {
+    const { gradients } = this;
+    this.#each(this.#whole, { reads: [gradients], writes: [gradients] }, (piece) => {
+      const at = this.address(gradients, piece);
+      this.kernels.blend(at, at, piece.count, share, 0);
+    });
+  }
+
+  /** The weights that are trained as one flat buffer, in the place of the gradients: what ranks share lies there. */
+  weightsToGradients(): void {
+    for (const { at, gradientAt, count } of this.#segments)
+      this.gradients.data.set(this.weights.data.subarray(at / 4, at / 4 + count), gradientAt / 4);
+  }
+
+  /** And back: all that is trained, from wherever it came. */
+  gradientsToWeights(): void {
+    for (const { at, gradientAt, count } of this.#trained)
+      this.weights.data.set(this.gradients.data.subarray(gradientAt / 4, gradientAt / 4 + count), at / 4);
   }
 
   /** Adds the gradients of a run to those of the runs before it, `share` times. After the last one, the sum takes their place. */
@@ -145,8 +189,7 @@ export abstract class Optimizer {
   }
 
   /** One update of the weights from the gradients. Gives back the gradient's norm before clipping; if that is not finite, nothing is touched. */
-  step(learningRate: number): number {
-    const norm = this.gradientNorm();
+  step(learningRate: number, norm: number = this.gradientNorm()): number {
     if (!Number.isFinite(norm)) return norm;
     this.steps++;
     const scale = norm > this.#clip ? this.#clip / norm : 1;
@@ -157,12 +200,13 @@ export abstract class Optimizer {
   }
 
   /** Where a segment begins in the memory of the kernels. */
-  protected address(buffer: ParameterBuffer, segment: Segment): number {
+  protected address(buffer: Numbers, segment: Segment): number {
     return this.#staging?.slots.get(buffer) ?? buffer.data.byteOffset + this.#offset(buffer, segment);
   }
 
-  #offset(buffer: ParameterBuffer, { at, gradientAt }: Segment): number {
-    return buffer === this.weights ? at : gradientAt;
+  #offset(buffer: Numbers, { at, gradientAt }: Segment): number {
+    if (buffer === this.weights) return at;
+    return buffer === this.gradients || buffer === this.#sums ? gradientAt : gradientAt - 4 * this.part.from;
   }
 
   /** All that is trained, as one segment of buffers that are like the gradients. */
@@ -180,20 +224,27 @@ export abstract class Optimizer {
     for (let done = 0; done < segment.count; done += staging.count) {
       const { at, gradientAt, decays } = segment;
       const piece = { at: at + 4 * done, gradientAt: gradientAt + 4 * done, count: Math.min(staging.count, segment.count - done), decays };
-      const here = (buffer: ParameterBuffer) => {
+      const here = (buffer: Numbers) => {
         const begin = this.#offset(buffer, piece) / 4;
         return buffer.data.subarray(begin, begin + piece.count);
       };
-      const there = (buffer: ParameterBuffer) => new Float32Array(staging.memory.buffer, staging.slots.get(buffer), piece.count);
+      const there = (buffer: Numbers) => new Float32Array(staging.memory.buffer, staging.slots.get(buffer), piece.count);
       for (const buffer of reads) there(buffer).set(here(buffer));
       work(piece);
       for (const buffer of writes) here(buffer).set(there(buffer));
     }
   }
 
-  protected remembered(name: string): ParameterBuffer {
-    return this.state.get(name) as ParameterBuffer;
+  protected remembered(name: string): Remembered {
+    return this.state.get(name) as Remembered;
   }
+}
+
+/** What of a segment lies in a part; nothing, if none of it does. */
+function within({ at, gradientAt, count, decays }: Segment, { from, to }: Part): Segment[] {
+  const first = Math.max(0, from - gradientAt / 4);
+  const last = Math.min(count, to - gradientAt / 4);
+  return last <= first ? [] : [{ at: at + 4 * first, gradientAt: gradientAt + 4 * first, count: last - first, decays }];
 }
 
 function segments(

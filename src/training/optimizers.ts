@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
-import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
-import { Optimizer, type OptimizerOptions, type Segment } from "./optimizer.ts";
+import type { ParameterLayout } from "../graph/parameters.ts";
+import { Optimizer, type OptimizerOptions, type Remembered, type Segment } from "./optimizer.ts";
 
 export interface AdamOptions extends OptimizerOptions {
   readonly beta1?: number;
@@ -10,8 +10,8 @@ export interface AdamOptions extends OptimizerOptions {
 
 /** Adam's two moments, and how a stretch of weights moves by them. */
 abstract class Moments extends Optimizer {
-  readonly firstMoments: ParameterBuffer;
-  readonly secondMoments: ParameterBuffer;
+  readonly firstMoments: Remembered;
+  readonly secondMoments: Remembered;
   readonly #options: Required<Pick<AdamOptions, "beta1" | "beta2" | "epsilon">>;
 
   constructor(layout: ParameterLayout, options: AdamOptions = {}) {
@@ -55,7 +55,7 @@ export interface SgdOptions extends OptimizerOptions {
 
 /** Gradient descent with momentum: v = momentum · v + g, w = w − rate · v. */
 export class Sgd extends Optimizer {
-  readonly velocity: ParameterBuffer;
+  readonly velocity: Remembered;
   readonly #momentum: number;
 
   constructor(layout: ParameterLayout, options: SgdOptions = {}) {

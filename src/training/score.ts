@@ -6,6 +6,7 @@ import type { LossOptions } from "../models/losses.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { alone, type Group } from "./group.ts";
 
 // How well a model foretells batches that it is not trained on.
 
@@ -33,6 +34,8 @@ export const scoringFunction = (loss: TensorFunction, options: CompileOptions): 
 interface Stoppable {
   /** Aborted, it leaves off before the next batch, and throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Who scores together, each some of the batches; all get the same result. */
+  readonly group?: Group;
 }
 
 /** Weights are given, unless they are baked in. */
@@ -40,15 +43,21 @@ export async function meanLoss(
   loss: Loss,
   batches: Iterable<Batch>,
   weights?: ParameterBuffer,
-  { signal }: Stoppable = {},
+  { signal, group = alone }: Stoppable = {},
 ): Promise<Scored> {
-  let [sum, targets] = [0, 0];
+  const sums: number[] = [];
+  let targets = 0;
+  let count = 0;
   for (const batch of batches) {
+    targets += batch.targets;
+    if (count++ % group.size !== group.rank) continue;
     signal?.throwIfAborted();
     const { loss: value } = await loss.run(batch.feeds, { weights });
-    sum += Number(value.data[0]) * batch.targets;
-    targets += batch.targets;
+    sums.push(Number(value.data[0]) * batch.targets);
   }
+  const all = await group.gather(Float64Array.from({ length: Math.ceil(count / group.size) }, (_, i) => sums[i] ?? 0));
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += all[i % group.size][Math.floor(i / group.size)]; // in the order of the batches, as one would alone
   return { loss: sum / targets, targets };
 }
 

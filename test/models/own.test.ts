@@ -32,7 +32,7 @@ import { decoderConfig } from "../../src/models/config.ts";
 import { defineModel, type OwnModel } from "../../src/models/own.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { add, embedding, linear, mean, relu, reshape, transpose } from "../../src/ops/index.ts";
-import { checkpointFiles, restore } from "../../src/runs/state.ts";
+import { checkpointFiles, restore, wholeState } from "../../src/runs/state.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { trainTokenizer } from "../../src/tokens/index.ts";
 import { TrainedModel } from "../../src/trained/trained.ts";
@@ -118,7 +118,7 @@ describe("a language model of one's own", async () => {
     const first = started(model);
     await trained(model, first, batches, 5);
     const checkpoints = new Checkpoints(join(folder, "checkpoints"));
-    checkpoints.save(first.steps, checkpointFiles(first));
+    checkpoints.save(first.steps, checkpointFiles({ steps: first.steps, weights: first.weights, state: wholeState(first) }));
     const second = new AdamW(parametersOf(modelLoss(model)));
     const latest = checkpoints.latest(() => {});
     if (!latest) throw new Error("there is a checkpoint");

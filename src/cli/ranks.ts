@@ -1,0 +1,35 @@
+import { Option } from "commander";
+import { NonFiniteError } from "../base/errors.ts";
+import { launchedAs } from "../processes/launcher.ts";
+import { type JoinOptions, joinRanks, type Ranks } from "../processes/ranks.ts";
+import { compressions } from "../training/group.ts";
+
+// What a command does when a launcher of MPI started it many times over.
+
+export const rankFlags: readonly Option[] = [
+  new Option("--mpi <library>", "under mpirun: the MPI library (default: that of the launcher)"),
+  new Option("--shard-optimizer", "under mpirun: each rank keeps the optimizer's state of its part alone"),
+  new Option("--compress <how>", "under mpirun: gradients travel in 16 bits, for slow networks (default none)").choices(compressions),
+];
+
+/** Does something as one of many ranks, or alone. Only rank 0 speaks, unless another fails. */
+export async function together<Result>(
+  options: JoinOptions,
+  work: (ranks: Ranks | undefined) => Promise<Result>,
+): Promise<Result | undefined> {
+  const launch = launchedAs();
+  try {
+    const ranks = await joinRanks(options);
+    const result = await work(ranks);
+    ranks?.agree();
+    return result;
+  } catch (error) {
+    if (!launch || launch.rank === 0) throw error;
+    if (error instanceof NonFiniteError) {
+      process.exitCode = 1; // all know it, and rank 0 says it
+      return undefined;
+    }
+    process.stderr.write(`rank ${launch.rank}: `);
+    throw error;
+  }
+}
