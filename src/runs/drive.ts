@@ -262,8 +262,8 @@ async function sharedStart(group: Group, optimizer: Optimizer, progress: Progres
 
 /** What there is to save of what the optimizer remembers; where it is in parts, all of them, and on rank 0 alone. */
 async function gatheredState(group: Group, optimizer: Optimizer): Promise<WholeState> {
-  const { state, part, gradients } = optimizer;
-  if (part.to - part.from === gradients.layout.total) return wholeState(optimizer);
+  const { state, part, gradients, isPart } = optimizer;
+  if (!isPart) return wholeState(optimizer);
   const staging = gradients.data as Float32Array; // the step is taken
   const whole = new Map<string, ParameterBuffer>();
   for (const [name, { data }] of state) {

@@ -233,9 +233,8 @@ async function nonFinite(own: string, group: Group, step: number): Promise<NonFi
 
 /** The same step on every rank. Where each moves a part of the weights, they are shared afterwards. Gives back the gradient's norm. */
 async function move(optimizer: Optimizer, rate: number, group: Group): Promise<number> {
-  const { gradients: buffer, part } = optimizer;
-  const data = buffer.data as Float32Array;
-  if (part.to - part.from === data.length) {
+  const data = optimizer.gradients.data as Float32Array;
+  if (!optimizer.isPart) {
     await group.sum(data);
     return optimizer.step(rate);
   }

@@ -95,6 +95,8 @@ export abstract class Optimizer {
   readonly gradients: ParameterBuffer;
   /** The stretch of all that is trained that moves here; all of it, unless other ranks have their own. */
   readonly part: Part;
+  /** Whether other ranks move the rest; a small model may all be in the part of one. */
+  readonly isPart: boolean;
   /** What it remembers between steps of its part, by name. */
   readonly state: ReadonlyMap<string, Remembered>;
   /** Steps taken so far. */
@@ -112,6 +114,7 @@ export abstract class Optimizer {
     const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false, freeze } = options;
     if (layout.dtype !== "float32") throw new GraphError(`optimizers work on float32 parameters, not ${layout.dtype}`);
     const trained = trainedLayout(layout, freeze);
+    this.isPart = options.part !== undefined;
     this.part = options.part?.(trained.total) ?? { from: 0, to: trained.total };
     const own = this.part.to - this.part.from;
     const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient, or of the part that moves
