@@ -5,7 +5,9 @@ import { ConfigError } from "../base/errors.ts";
 import type { AnswerKind, AnswerOptions } from "../library/answering.ts";
 import type { PredictFileEvent } from "../library/predict-file.ts";
 import type { Trained } from "../library/trained.ts";
+import type { Group } from "../training/group.ts";
 import { typedFlags } from "./flags.ts";
+import { together } from "./ranks.ts";
 import { RowProgress } from "./row-progress.ts";
 import { duration } from "./terminal.ts";
 
@@ -66,10 +68,24 @@ function isFile(text: string): boolean {
   }
 }
 
-/** Answers every row of a file, with progress on standard error. */
+/** Answers every row of a file, with progress on standard error; under a launcher of MPI, each rank some of them. */
 export async function answerFile(run: Trained, as: AnswerKind, flags: FileFlags, answers: AnswerOptions): Promise<void> {
+  await together({ clock }, async (ranks) => {
+    if (ranks && !ranks.group.leads)
+      await run.predictFile(flags.in ?? "", flags.out ?? "", { ...answers, as, group: ranks.group, warn: false });
+    else await answerRows(run, as, flags, { ...answers, ...(ranks && { group: ranks.group }) });
+  });
+}
+
+const clock = () => performance.now() / 1000;
+
+async function answerRows(
+  run: Trained,
+  as: AnswerKind,
+  flags: FileFlags,
+  answers: AnswerOptions & { readonly group?: Group },
+): Promise<void> {
   const { in: from = "", out = "", column, prefix, overwrite, json } = flags;
-  const clock = () => performance.now() / 1000;
   const begin = clock();
   const progress = new RowProgress(process.stderr, clock);
   const stop = stopsWithWord(progress);

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError, QkvError } from "../base/errors.ts";
 import { version } from "../node/version.ts";
+import { launchedAs } from "../processes/launcher.ts";
 import { bareCommand, type CommandName, commandNames } from "./commands.ts";
 import { told } from "./flag-words.ts";
 
@@ -38,6 +39,8 @@ async function programFor(words: readonly string[]): Promise<Command> {
     .version(version())
     .hook("preAction", (_, command) => {
       running = command;
+      const divided = ["train", "eval"].includes(command.name()) || command.opts().in !== undefined;
+      if (!divided && (launchedAs()?.rank ?? 0) > 0) process.exit(0); // of many ranks one does what cannot be divided
     });
   const [first, second] = words.filter((word) => !word.startsWith("-"));
   const called = first === "help" ? second : first;

@@ -12,14 +12,19 @@ export const rankFlags: readonly Option[] = [
   new Option("--compress <how>", "under mpirun: gradients travel in 16 bits, for slow networks (default none)").choices(compressions),
 ];
 
+const lost = (rank: number, host: string, seconds: number): void =>
+  console.error(
+    `EngineError: rank ${rank} (${host}): the others have not answered for ${Math.round(seconds)} seconds, so a host or the network between them is gone; go on from the last checkpoint with --resume`,
+  );
+
 /** Does something as one of many ranks, or alone. Only rank 0 speaks, unless another fails. */
 export async function together<Result>(
-  options: JoinOptions,
+  options: Omit<JoinOptions, "lost">,
   work: (ranks: Ranks | undefined) => Promise<Result>,
 ): Promise<Result | undefined> {
   const launch = launchedAs();
   try {
-    const ranks = await joinRanks(options);
+    const ranks = await joinRanks({ ...options, lost });
     const result = await work(ranks);
     ranks?.agree();
     return result;

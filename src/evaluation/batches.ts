@@ -5,6 +5,7 @@ import { modelLoss, takesAnyLength } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { allFound, alone, type Group } from "../training/group.ts";
 import { uselessWeights } from "./labels.ts";
 
 export interface BatchMeasures {
@@ -20,7 +21,7 @@ export interface BatchMeasures {
 export async function evaluateBatches(
   trained: TrainedModel,
   batches: Iterable<Batch>,
-  { signal }: { readonly signal?: AbortSignal } = {},
+  { signal, group = alone }: { readonly signal?: AbortSignal; readonly group?: Group } = {},
 ): Promise<BatchMeasures> {
   const { model, device, weights } = trained;
   const rounds = (device.precision ?? "f32") !== "f32";
@@ -28,17 +29,21 @@ export async function evaluateBatches(
   const symbols = takesAnyLength(model) ? "open" : "bound";
   const make = () => compile(modelLoss(model, { training: false }), { ...how, outputs: ["loss", "scores"], symbols, sessions: 16 });
   return trained.use("loss and scores", make, async (scoring) => {
-    let [sum, targets, right] = [0, 0, 0];
+    const each = new Map<number, readonly [sum: number, right: number]>();
+    let [targets, place] = [0, -1];
     for (const batch of batches) {
+      targets += batch.targets;
+      if (++place % group.size !== group.rank) continue;
       signal?.throwIfAborted();
       const { loss, scores } = await scoring.run(batch.feeds, { weights: rounds ? undefined : weights.buffer });
       const answers = batch.feeds.targets.data as Int32Array;
-      const each = scores.data.length / answers.length;
-      const rowOf = (i: number) => (scores.data as Float32Array).subarray(i * each, (i + 1) * each);
-      right += answers.filter((answer, i) => answer !== ignored && highest(rowOf(i)) === answer).length;
-      sum += Number(loss.data[0]) * batch.targets;
-      targets += batch.targets;
+      const width = scores.data.length / answers.length;
+      const rowOf = (i: number) => (scores.data as Float32Array).subarray(i * width, (i + 1) * width);
+      const right = answers.filter((answer, i) => answer !== ignored && highest(rowOf(i)) === answer).length;
+      each.set(place, [Number(loss.data[0]) * batch.targets, right]);
     }
+    let [sum, right] = [0, 0];
+    for (const [one, hits] of await allFound(group, each)) [sum, right] = [sum + (one ?? Number.NaN), right + hits]; // JSON has no NaN
     if (!Number.isFinite(sum)) throw uselessWeights();
     return { loss: sum / targets, perplexity: perplexity(sum / targets), accuracy: right / targets, targets };
   });

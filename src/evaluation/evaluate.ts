@@ -26,6 +26,7 @@ import { warnUnrounded } from "../trained/baked.ts";
 import { hidingOf } from "../trained/hiding.ts";
 import { beforeText, cutSentence, teller, unknownSentence, type Warn, type Warned } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import type { Group } from "../training/group.ts";
 import { scoringRows, trainedLoss } from "../training/score.ts";
 import { evaluateBatches } from "./batches.ts";
 import { judgedRows, type LabelMeasures, labelMeasures, type SeveralMeasures } from "./label-measures.ts";
@@ -84,7 +85,10 @@ export type LongerMeasures = Readonly<Record<`accuracy${string}` | `exact${strin
 
 export type Measures = TextMeasures | HiddenMeasures | ((LabelMeasures | SeveralMeasures | TranslationMeasures) & LongerMeasures);
 
-export interface EvaluateOptions extends TranslateOptions, Warned {}
+export interface EvaluateOptions extends TranslateOptions, Warned {
+  /** Who measures together, each some of the data; all get the same measures. */
+  readonly group?: Group;
+}
 
 export async function evaluate(trained: TrainedModel, data: EvaluationData, options: EvaluateOptions = {}): Promise<Measures> {
   requireFitting(trained, data);
@@ -193,7 +197,7 @@ async function evaluateLabels(
   const warn = teller(options, trained);
   warnUnknown(countUnknown(whole, tokenizer), warn);
   const encoded = shortened(whole, trained, warn) as readonly (LabelledIds | SeveralIds | TaggedIds)[];
-  return labelMeasures(trained, await judgedRows(trained, encoded, layout, options.signal));
+  return labelMeasures(trained, await judgedRows(trained, encoded, layout, options.signal, options.group));
 }
 
 async function evaluateTranslation(

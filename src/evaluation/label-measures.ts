@@ -7,6 +7,7 @@ import { severalClassification } from "../metrics/several.ts";
 import { marksSpans, type SpanScores, spanScores } from "../metrics/spans.ts";
 import { givesSeveral } from "../models/any.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { allFound, alone, type Group } from "../training/group.ts";
 import { labelScores, likeliest, requireFinite } from "./labels.ts";
 
 // How good a classifier or a tagger is, label by label.
@@ -57,9 +58,10 @@ export async function* labelAnswers(
   examples: readonly LabelIds[],
   layout: Layout<ExampleIds>,
   signal?: AbortSignal,
+  group?: Group,
 ): AsyncGenerator<{ readonly place: number; readonly answers: readonly Scored[] }> {
   const count = trained.labels.length;
-  for await (const { place, scores } of labelScores(trained, examples, layout, signal)) {
+  for await (const { place, scores } of labelScores(trained, examples, layout, signal, undefined, group)) {
     const example = examples[place];
     const rows = [...truthsOf(example).entries()].filter(([, truth]) => truth !== ignored);
     const answers = rows.map(([at, truth]) => ({ scores: requireFinite(scores.subarray(at * count, (at + 1) * count)), truth }));
@@ -87,7 +89,7 @@ type JudgedRows = readonly (readonly Judged[])[];
 export function judged({ scores, truth }: Scored, temperature: number): Judged {
   if (typeof truth !== "number") {
     const claims = separateShares(scores, temperature).map((confidence, i) => ({ confidence, right: truth[i] === 1 }));
-    return { truth, found: Array.from(scores, (score) => (given(score) ? 1 : 0)), claims };
+    return { truth: Array.from(truth), found: Array.from(scores, (score) => (given(score) ? 1 : 0)), claims };
   }
   const found = likeliest(Float32Array.from(scores));
   return { truth, found, claims: [{ confidence: shares(scores, temperature)[found], right: found === truth }] };
@@ -99,11 +101,15 @@ export async function judgedRows(
   examples: readonly LabelIds[],
   layout: Layout<ExampleIds>,
   signal?: AbortSignal,
+  group = alone,
 ): Promise<JudgedRows> {
-  const rows: (readonly Judged[])[] = new Array(examples.length);
-  for await (const { place, answers } of labelAnswers(trained, examples, layout, signal))
-    rows[place] = answers.map((answer) => judged(answer, trained.temperature));
-  return rows;
+  const rows = new Map<number, readonly Judged[]>();
+  for await (const { place, answers } of labelAnswers(trained, examples, layout, signal, group))
+    rows.set(
+      place,
+      answers.map((answer) => judged(answer, trained.temperature)),
+    );
+  return allFound(group, rows);
 }
 
 /** The measures of answers. */

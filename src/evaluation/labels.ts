@@ -5,6 +5,7 @@ import { type ModelConfig, modelLoss, takesAnyLength } from "../models/any.ts";
 import { compile } from "../runtime/compile.ts";
 import { baked } from "../trained/baked.ts";
 import type { TrainedModel } from "../trained/trained.ts";
+import { alone, type Group } from "../training/group.ts";
 import type { Weights } from "../weights/weights.ts";
 
 /** Which scores are wanted, where they are not those that the model was trained for. */
@@ -23,7 +24,7 @@ const tokensAtOnce = 16_384;
 
 /**
  * What an encoder thinks of every label, for many examples at once: those of like length go through it together. The scores of every
- * example come in any order: [labels] of a text, or [time, labels] of its tokens.
+ * example come in any order: [labels] of a text, or [time, labels] of its tokens. Of many ranks, each gets those of its own batches.
  */
 export async function* labelScores<E extends LabelledIds | SeveralIds | TaggedIds>(
   trained: TrainedModel,
@@ -31,6 +32,7 @@ export async function* labelScores<E extends LabelledIds | SeveralIds | TaggedId
   layout: Layout<E>,
   signal?: AbortSignal,
   { key, model, rowsAtOnce, named }: Scoring = { key: "scores", model: trained.model, rowsAtOnce: 32 },
+  { rank, size }: Pick<Group, "rank" | "size"> = alone,
 ): AsyncGenerator<{ readonly place: number; readonly scores: Float32Array }> {
   // Baked in, weights are packed for products once: a text by itself takes a fifth of what it takes with weights that are fed.
   const scoring = await trained.hold(key, () =>
@@ -42,8 +44,10 @@ export async function* labelScores<E extends LabelledIds | SeveralIds | TaggedId
   );
   const longest = examples.reduce((most, { ids }) => Math.max(most, ids.length), 1);
   const batch = Math.max(1, Math.min(rowsAtOnce, Math.floor(tokensAtOnce / longest)));
+  let count = 0;
   try {
     for (const { feeds, members } of scoringBatches(examples, layout, { batch, shapes: "any" })) {
+      if (count++ % size !== rank) continue; // another rank's
       signal?.throwIfAborted();
       const { scores } = await scoring.value.run(feeds);
       const each = scores.data.length / members.length;

@@ -12,6 +12,7 @@ import type { StreamedRow } from "../text/row-stream.ts";
 import { type Cell, rowWriter } from "../text/row-writer.ts";
 import type { TableFormat } from "../text/rows.ts";
 import { cutSentence, teller, unknownIn, unknownSentence, type Warn } from "../trained/reading.ts";
+import { alone, type Group } from "../training/group.ts";
 import { type Answering, type AnswerKind, type AnswerOptions, answeringOf } from "./answering.ts";
 import { groups, mostCharacters, rowHash, rowsOf, type Survey, surveyed, textIn } from "./survey.ts";
 import type { Trained } from "./trained.ts";
@@ -33,6 +34,8 @@ export interface PredictFileOptions extends AnswerOptions {
   /** Told once, when all rows are through; as the model tells it if left out, nobody if false. */
   readonly warn?: Warn | false;
   readonly listen?: (event: PredictFileEvent) => void;
+  /** Who answers together, each some of the rows; rank 0 writes them. */
+  readonly group?: Group;
 }
 
 export interface PredictFileEvent {
@@ -70,10 +73,11 @@ function usualAnswer({ task, name }: Trained): AnswerKind {
 
 /** Reads rows, and writes them with the answers beside them. Killed at any moment, the same call goes on where it was. */
 export async function predictFile(run: Trained, from: string, to: string, options: PredictFileOptions = {}): Promise<PredictFileResult> {
-  const { as = usualAnswer(run), column, prefix = "", overwrite, signal, warn, listen, ...asked } = options;
+  const { as = usualAnswer(run), column, prefix = "", overwrite, signal, warn, listen, group = alone, ...asked } = options;
   const toWarn = teller({ warn }, run);
   const [input, output] = [inputFormat(from), outputFormat(to)];
   const answering = answeringOf(run, as, output, asked);
+  if (!group.leads) return assisted(run, from, to, { answering, group, input, strict: asked.strict });
   const added = answering.added.map((name) => prefix + name);
   await refusePlaces(from, to, overwrite);
   const before = readPart(to);
@@ -83,8 +87,10 @@ export async function predictFile(run: Trained, from: string, to: string, option
   refuseTwin(added, survey, from);
   const made = await madeOf(run, { as, ...asked }, { added, survey, size: answering.rows });
   const state = before && (goesOn(before, made, survey, to, overwrite) ? before : undefined);
-  const work = { run, from, answering, survey, counts: { empty: 0, cut: 0, unknown: 0, ...state?.counts }, strict: asked.strict };
+  const work: Work = { run, from, answering, column: survey.column, strict: asked.strict };
+  const counts = { ...noCounts, ...state?.counts };
   const begun = state?.rows ?? 0;
+  await group.told(JSON.stringify({ begun, column: survey.column } satisfies Assignment));
   let [done, saved, savedAt] = [0, begun, performance.now()];
   const tell = (): void => listen?.({ done: Math.max(begun, done), saved, rows: survey.rows, begun });
   tell();
@@ -93,7 +99,7 @@ export async function predictFile(run: Trained, from: string, to: string, option
   const part = new PartFile(to, state?.bytes);
   const read = rowHash();
   const save = (): void => {
-    part.save({ made, rows: done, read: read.soFar(), counts: work.counts });
+    part.save({ made, rows: done, read: read.soFar(), counts });
     [saved, savedAt] = [done, performance.now()];
   };
   try {
@@ -103,17 +109,17 @@ export async function predictFile(run: Trained, from: string, to: string, option
       part.append(writer.header);
       save();
     }
-    for await (const group of groups(rowsOf(from, input), answering.rows)) {
+    for await (const { rows, answer } of answered(groups(rowsOf(from, input), answering.rows), begun, work, group)) {
       if (done >= begun && signal?.aborted) {
         if (done > saved) save();
         signal.throwIfAborted();
       }
-      for (const row of group) read.add(row);
-      if (done + group.length > begun) {
-        const cells = await answersTo(group, done, work);
-        part.append(group.map((row, i) => writer.row(row, cells[i])).join(""));
+      for (const row of rows) read.add(row);
+      if (answer) {
+        part.append(rows.map((row, i) => writer.row(row, answer.cells[i])).join(""));
+        for (const name of countNames) counts[name] += answer.counts[name];
       }
-      done += group.length;
+      done += rows.length;
       if (done <= begun) continue;
       if (performance.now() - savedAt >= 1000 * secondsBetweenSaves) save();
       tell();
@@ -122,7 +128,7 @@ export async function predictFile(run: Trained, from: string, to: string, option
   } finally {
     part.close();
   }
-  const { empty, cut, unknown } = work.counts;
+  const { empty, cut, unknown } = counts;
   const blank = empty > 0 ? [`${empty} of ${done} rows have nothing in them that the model could read, so their answers are empty`] : [];
   for (const said of [...blank, ...cutSentence(cut, done, "rows", answering.longest), ...unknownSentence(unknown)]) toWarn(said);
   return { out: to, rows: done, begun, empty, cut };
@@ -132,15 +138,73 @@ interface Work {
   readonly run: Trained;
   readonly from: string;
   readonly answering: Answering;
-  readonly survey: Survey;
-  readonly counts: { empty: number; cut: number; unknown: number };
+  readonly column: Survey["column"];
   readonly strict?: boolean;
 }
 
+const countNames = ["empty", "cut", "unknown"] as const;
+const noCounts = { empty: 0, cut: 0, unknown: 0 };
+
+/** What a group of rows is answered with, and what was noteworthy about it. */
+interface GroupAnswer {
+  readonly cells: readonly (readonly Cell[])[];
+  readonly counts: Readonly<typeof noCounts>;
+}
+
+/** Groups with their answers. So many rows were answered before, and are only read; the others are divided, a group to each rank in turn. */
+async function* answered(
+  all: AsyncIterable<readonly StreamedRow[]>,
+  begun: number,
+  work: Work,
+  ranks: Group,
+): AsyncGenerator<{ readonly rows: readonly StreamedRow[]; readonly answer?: GroupAnswer }> {
+  let round: { readonly rows: readonly StreamedRow[]; readonly first: number }[] = [];
+  const finish = async () => {
+    const own = round[ranks.rank];
+    const answer = own && (await answersTo(own.rows, own.first, work));
+    const answers = ranks.size === 1 ? [answer] : (await ranks.exchange(JSON.stringify(answer ?? null))).map((text) => JSON.parse(text));
+    const found = round.map(({ rows }, i) => ({ rows, answer: answers[i] as GroupAnswer }));
+    round = [];
+    return found;
+  };
+  let first = 0;
+  for await (const rows of all) {
+    if (first + rows.length > begun) round.push({ rows, first });
+    else yield { rows };
+    first += rows.length;
+    if (round.length === ranks.size) yield* await finish();
+  }
+  if (round.length > 0) yield* await finish();
+}
+
+/** What rank 0 tells the others. */
+interface Assignment {
+  readonly begun: number;
+  readonly column: Survey["column"];
+}
+
+/** Another rank than 0: it answers its groups, and writes nothing. */
+async function assisted(
+  run: Trained,
+  from: string,
+  to: string,
+  { answering, group, input, strict }: { answering: Answering; group: Group; input: TableFormat; strict?: boolean },
+): Promise<PredictFileResult> {
+  const { begun, column } = JSON.parse(await group.told("")) as Assignment;
+  let [rows, empty, cut] = [0, 0, 0];
+  for await (const one of answered(groups(rowsOf(from, input), answering.rows), begun, { run, from, answering, column, strict }, group)) {
+    rows += one.rows.length;
+    empty += one.answer?.counts.empty ?? 0;
+    cut += one.answer?.counts.cut ?? 0;
+  }
+  return { out: to, rows, begun, empty, cut };
+}
+
 /** The answers of a group, in its order; those of rows with nothing in them are empty. */
-async function answersTo(group: readonly StreamedRow[], first: number, work: Work): Promise<readonly (readonly Cell[])[]> {
-  const { run, from, answering, survey, counts, strict } = work;
-  const texts = group.map((row) => textIn(row, survey.column, from));
+async function answersTo(group: readonly StreamedRow[], first: number, work: Work): Promise<GroupAnswer> {
+  const { run, from, answering, column, strict } = work;
+  const counts = { ...noCounts };
+  const texts = group.map((row) => textIn(row, column, from));
   const places = texts.flatMap((text, i) => {
     const ids = answering.ids(text);
     counts.unknown += unknownIn(ids, run.tokenizer);
@@ -160,7 +224,7 @@ async function answersTo(group: readonly StreamedRow[], first: number, work: Wor
       : [];
   const cells: (readonly Cell[])[] = texts.map(() => answering.added.map(() => null));
   for (const [n, i] of places.entries()) cells[i] = found[n];
-  return cells;
+  return { cells, counts };
 }
 
 const isEmpty = (text: string, ids: Int32Array, { answersNothing }: Answering): boolean =>

@@ -1,6 +1,7 @@
-import { availableParallelism, cpus, hostname } from "node:os";
+import { cpus, hostname } from "node:os";
 import { EngineError } from "../base/errors.ts";
 import { engineVersion } from "../node/engine.ts";
+import { usualThreads } from "../node/machine.ts";
 import { version } from "../node/version.ts";
 import { type Compression, Group } from "../training/group.ts";
 import { launchedAs } from "./launcher.ts";
@@ -14,6 +15,8 @@ export interface JoinOptions {
   readonly compress?: Compression;
   /** Seconds. */
   readonly clock: () => number;
+  /** Told when the others have not answered for so many seconds that a host must be gone; then this process ends. */
+  readonly lost: (rank: number, host: string, seconds: number) => void;
 }
 
 export interface Ranks {
@@ -44,16 +47,14 @@ async function selfOf(): Promise<Self> {
 }
 
 /** The others that were started with this process; none, if it was started by itself. */
-export async function joinRanks({ mpi: library, compress, clock }: JoinOptions): Promise<Ranks | undefined> {
+export async function joinRanks({ mpi: library, compress, clock, lost }: JoinOptions): Promise<Ranks | undefined> {
   const launch = launchedAs();
   if (!launch) return undefined;
   const own = await selfOf();
   const mpi = await Mpi.join(launch, {
     ...(library !== undefined && { library }),
     lost(seconds) {
-      console.error(
-        `EngineError: rank ${launch.rank} (${own.host}): the others have not answered for ${Math.round(seconds)} seconds, so a host or the network between them is gone; go on from the last checkpoint with --resume`,
-      );
+      lost(launch.rank, own.host, seconds);
       process.kill(process.pid, "SIGKILL"); // whatever waits for the others can be ended in no other way; the launcher ends all
     },
   });
@@ -66,12 +67,11 @@ export async function joinRanks({ mpi: library, compress, clock }: JoinOptions):
   const hosts = all.map(({ host }) => host);
   const [different] = differences(all, "must");
   if (different !== undefined) throw new EngineError(`${different}; install the same on all hosts`, { code: "engine.ranks" });
-  const local = hosts.filter((host) => host === own.host).length;
   return {
     group: new Group(mpi, { hosts, clock, ...(compress && { compress }) }),
     library: mpi.version,
     warnings: differences(all, "may").map((one) => `${one}; sums may be rounded differently from host to host`),
-    threads: Math.max(1, Math.floor(availableParallelism() / local)),
+    threads: usualThreads(),
     agree: () => {
       agreed = true;
     },

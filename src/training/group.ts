@@ -97,14 +97,16 @@ export class Group {
 
   /** The texts of all, in the order of ranks. */
   async exchange(text: string): Promise<readonly string[]> {
-    const own = new TextEncoder().encode(text);
+    return (await this.collect(new TextEncoder().encode(text))).map((bytes) => new TextDecoder().decode(bytes));
+  }
+
+  /** The bytes of all, in the order of ranks; each may have as many as it likes. */
+  async collect(own: Uint8Array): Promise<readonly Uint8Array[]> {
     const received = after((await this.gather(Float64Array.of(own.length))).map(([count]) => count));
     const all = new Uint8Array(received.counts.reduce((a, b) => a + b, 0));
     all.set(own);
     await this.#timed((wire) => wire.spread(own, all, received));
-    return Array.from(received.counts, (count, r) =>
-      new TextDecoder().decode(all.subarray(received.places[r], received.places[r] + count)),
-    );
+    return Array.from(received.counts, (count, r) => all.slice(received.places[r], received.places[r] + count));
   }
 
   /** What rank 0 says. */
@@ -179,6 +181,13 @@ export class Group {
     await work(this.#wire);
     this.#seconds += this.#clock() - begin;
   }
+}
+
+/** What ranks found, each of some places, as everything that was found, in the order of places; it goes through JSON. */
+export async function allFound<Item>(group: Group, own: ReadonlyMap<number, Item>): Promise<Item[]> {
+  const found =
+    group.size === 1 ? [...own] : (await group.exchange(JSON.stringify([...own]))).flatMap((text) => JSON.parse(text) as [number, Item][]);
+  return found.sort(([a], [b]) => a - b).map(([, item]) => item);
 }
 
 /** This process, by itself. */
