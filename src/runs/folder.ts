@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { existsSync, linkSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, linkSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
 import { basename, extname, join, resolve } from "node:path";
 import { z } from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
@@ -106,28 +107,40 @@ function refuseForeign(file: string): void {
 /** The locks that this process holds. */
 const held = new Set<string>();
 
-/** Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing. */
+/** A lock that nobody has touched for so many milliseconds was left behind by a host that is gone; its holder does it all the time. */
+const deadAfter = 120_000;
+const touchedEvery = 10_000;
+
+/**
+ * Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing: on this host that
+ * is asked, and of another host, with which the disk is shared, it is seen by nobody's touching it.
+ */
 export function lockRun(folder: string): () => void {
   const lock = resolve(paths(folder).lock);
   if (held.has(lock))
     throw new RunError(`this process is training in ${folder} already; wait for it, or choose another folder`, { code: "run.busy" });
+  const own = `${process.pid} ${hostname()}`;
   const mine = `${lock}.${process.pid}`;
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
-      writeFileSync(mine, `${process.pid}`);
+      writeFileSync(mine, own);
       linkSync(mine, lock); // all at once: a lock is never there without its owner's number
       held.add(lock);
+      const touching = setInterval(() => touch(lock, own), touchedEvery).unref();
       return () => {
+        clearInterval(touching);
         held.delete(lock);
-        if (readLock(lock) === `${process.pid}`) rmSync(lock, { force: true });
+        if (readLock(lock) === own) rmSync(lock, { force: true });
       };
     } catch (error) {
       if (systemCode(error) !== "EEXIST") throw diskError(error, folder, "write into");
-      const owner = Number(readLock(lock));
-      if (owner !== process.pid && isAlive(owner))
-        // our own number without our holding it was left by one of the same number
+      const [number, host = hostname()] = readLock(lock).split(" ");
+      const [owner, elsewhere] = [Number(number), host !== hostname()];
+      // our own number without our holding it was left by one of the same number
+      const holds = elsewhere ? ageOf(lock, mine) < deadAfter : owner !== process.pid && isAlive(owner);
+      if (holds)
         throw new RunError(
-          `process ${owner} is training in ${folder} at this moment; wait for it or stop it (if there is none, remove ${lock})`,
+          `process ${owner}${elsewhere ? ` on ${host}` : ""} is training in ${folder} at this moment; wait for it or stop it (if there is none, remove ${lock})`,
           { code: "run.busy" },
         );
       rmSync(lock, { force: true });
@@ -138,6 +151,24 @@ export function lockRun(folder: string): () => void {
   throw new RunError(sentence`another process is starting in ${folder} at this moment; wait for it, or choose another ${setting("out")}`, {
     code: "run.busy",
   });
+}
+
+/** Written once more as it is, so that it has the time of the disk's own clock. */
+function touch(file: string, own: string): void {
+  try {
+    if (readLock(file) !== own) return;
+    const descriptor = openSync(file, "r+");
+    writeSync(descriptor, own, 0);
+    closeSync(descriptor);
+  } catch {
+    // it was let go of, or the disk is gone: whoever writes next will say so
+  }
+}
+
+/** How long ago a file was touched, by the clock of the disk: that of a file that was written just now. */
+function ageOf(file: string, fresh: string): number {
+  const [old, now] = [file, fresh].map((one) => statSync(one, { throwIfNoEntry: false })?.mtimeMs);
+  return old === undefined || now === undefined ? 0 : now - old;
 }
 
 function readLock(file: string): string {

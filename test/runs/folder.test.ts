@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -51,4 +51,15 @@ it("a log that lost lines goes on with what is left, and says so", () => {
   log.sync();
   log.close();
   expect(readFileSync(file, "utf8")).toBe('{"step":1}\n{"step":9}\n');
+});
+
+it("a lock of another host counts as long as somebody touches it", () => {
+  const own = folder("elsewhere");
+  const lock = join(own, "lock");
+  writeFileSync(lock, "1 elsewhere");
+  expect(() => lockRun(own)).toThrow(/process 1 on elsewhere is training in/);
+  const old = new Date(Date.now() - 300_000);
+  utimesSync(lock, old, old);
+  lockRun(own)();
+  expect(existsSync(lock)).toBe(false);
 });
