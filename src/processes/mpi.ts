@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { EngineError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { Stretches, Wire } from "../training/group.ts";
@@ -63,8 +64,12 @@ export class Mpi implements Wire {
   readonly #abort: Foreign;
   readonly #finalize: Foreign;
   readonly #lost: (seconds: number) => void;
+  readonly #koffi: Koffi;
+  /** What the library reads and writes at this moment: nothing of it may be collected. */
+  readonly #lent = new Set<readonly unknown[]>();
 
-  private constructor(library: Library, { lost }: MpiOptions) {
+  private constructor(koffi: Koffi, library: Library, { lost }: MpiOptions) {
+    this.#koffi = koffi;
     this.version = versionOf(library);
     const { handle, world, byte } = interfaces[kindOf(library, this.version)];
     const declared = (declaration: string) => library.func(declaration.replaceAll("HANDLE", handle));
@@ -91,7 +96,7 @@ export class Mpi implements Wire {
   static async join(launch: Launch, options: MpiOptions): Promise<Mpi> {
     const koffi = await loadKoffi();
     koffi.config({ async_stack_size: stackBytes, resident_async_pools: 2 });
-    const mpi = new Mpi(loadLibrary(koffi, options.library), options);
+    const mpi = new Mpi(koffi, loadLibrary(koffi, options.library), options);
     if (mpi.size === launch.size) return mpi;
     mpi.close();
     throw new EngineError(
@@ -124,6 +129,7 @@ export class Mpi implements Wire {
   }
 
   close(): void {
+    keepLoaded(this.#koffi);
     this.#finalize();
   }
 
@@ -137,7 +143,9 @@ export class Mpi implements Wire {
     const { patience } = this;
     const late = patience === undefined ? undefined : setTimeout(() => this.#lost(patience), 1000 * patience);
     return new Promise((resolve, reject) => {
+      this.#lent.add(args);
       this.#functions[name].async(...args, (error: Error | null, code: number) => {
+        this.#lent.delete(args);
         clearTimeout(late);
         if (error) reject(error);
         else if (code !== 0) reject(new EngineError(`MPI failed (${name}, error ${code})`, { code: "engine.ranks" }));
@@ -176,6 +184,23 @@ function loadLibrary(koffi: Koffi, given: string | undefined): Library {
     sentence`a launcher of MPI started this process, and its library (libmpi) was not found; say where it is, with ${setting("mpi")}`,
     { code: "engine.missing" },
   );
+}
+
+/** What `dlopen` is told: now, only what is loaded, and never to be unloaded. */
+const pinned = 0x2 | 0x4 | 0x1000;
+
+/**
+ * Threads that have called into a library, or its plugins, tidy up in them when they end. By then Open MPI has let go of its plugins, and
+ * koffi of all libraries, which would end the process with a fault; so whatever is loaded stays. Only Linux tells what is.
+ */
+function keepLoaded(koffi: Koffi): void {
+  try {
+    const files = new Set(readFileSync("/proc/self/maps", "utf8").match(/\/\S+\.so(\.\d+)*$/gm));
+    const open = koffi.load("libc.so.6").func("void *dlopen(const char *, int)");
+    for (const file of files) open(file, pinned);
+  } catch {
+    // another system, or another library of C
+  }
 }
 
 /** It may be asked before everything else. */

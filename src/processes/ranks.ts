@@ -60,8 +60,7 @@ export async function joinRanks({ mpi: library, compress, clock, lost }: JoinOpt
   });
   let agreed = false;
   process.once("exit", (code) => {
-    if (agreed) mpi.close();
-    else mpi.abort(code || 1);
+    if (!agreed) mpi.abort(code || 1);
   });
   const all = (await new Group(mpi).exchange(JSON.stringify(own))).map((text) => JSON.parse(text) as Self);
   const hosts = all.map(({ host }) => host);
@@ -72,8 +71,9 @@ export async function joinRanks({ mpi: library, compress, clock, lost }: JoinOpt
     library: mpi.version,
     warnings: differences(all, "may").map((one) => `${one}; sums may be rounded differently from host to host`),
     threads: usualThreads(),
-    agree: () => {
+    agree() {
       agreed = true;
+      mpi.close();
     },
   };
 }
