@@ -35,25 +35,42 @@ const launchers = /^(mpirun|mpiexec|orterun|orted|prterun|prted|hydra_pmi_proxy|
 
 /** Where the library of the launcher may be, the likeliest place first: beside the launcher, and where the system looks. */
 export function libraries(env: Readonly<Record<string, string | undefined>> = process.env): string[] {
-  const home = launcherFolder(process.ppid);
-  const own = env.OMPI_COMM_WORLD_SIZE === undefined ? (name: string) => !name.includes("40") : (name: string) => name.includes("40");
-  const sorted = [...names.filter(own), ...names.filter((name) => !own(name))]; // the kind that the launcher says it is first
-  const beside =
-    home === undefined ? [] : [join(home, "../lib"), join(home, "../lib64")].flatMap((folder) => sorted.map((name) => join(folder, name)));
-  return [...beside, ...sorted];
+  const isOpen = env.OMPI_COMM_WORLD_SIZE !== undefined;
+  const likely = (name: string) => name.includes("40") === isOpen; // the kind that the launcher says it is
+  const sorted = [...names.filter(likely), ...names.filter((name) => !likely(name))];
+  return [...librariesBeside().flatMap((folder) => sorted.map((name) => join(folder, name))), ...sorted];
 }
 
-/** The folder of the nearest process above this one that is a launcher; only Linux tells. */
-function launcherFolder(pid: number): string | undefined {
+function librariesBeside(): string[] {
+  try {
+    const home = dirname(readlinkSync(`/proc/${launcherOf(process.ppid)}/exe`));
+    return [join(home, "../lib"), join(home, "../lib64")];
+  } catch {
+    return []; // a launcher of somebody else, or none
+  }
+}
+
+/** Asks the launcher, twice, which it takes for an order: one that waits for a host that is gone would wait for ever. */
+export async function endLauncher(): Promise<void> {
+  for (let i = 0; i < 2; i++) {
+    const pid = launcherOf(process.ppid);
+    if (pid === undefined) return;
+    process.kill(pid, "SIGTERM");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+  }
+}
+
+/** The nearest process from this one upwards that is a launcher; only Linux tells. */
+function launcherOf(pid: number): number | undefined {
   try {
     for (let at = pid; at > 1; ) {
       const stat = readFileSync(`/proc/${at}/stat`, "utf8");
       const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
-      if (launchers.test(name)) return dirname(readlinkSync(`/proc/${at}/exe`));
+      if (launchers.test(name)) return at;
       at = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
     }
   } catch {
-    // another system, or a process of somebody else
+    // another system
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import { engineVersion } from "../node/engine.ts";
 import { usualThreads } from "../node/machine.ts";
 import { version } from "../node/version.ts";
 import { type Compression, Group } from "../training/group.ts";
-import { launchedAs } from "./launcher.ts";
+import { endLauncher, launchedAs } from "./launcher.ts";
 import { Mpi } from "./mpi.ts";
 
 // The ranks that a launcher of MPI started, as one group.
@@ -55,7 +55,7 @@ export async function joinRanks({ mpi: library, compress, clock, lost }: JoinOpt
     ...(library !== undefined && { library }),
     lost(seconds) {
       lost(launch.rank, own.host, seconds);
-      process.kill(process.pid, "SIGKILL"); // whatever waits for the others can be ended in no other way; the launcher ends all
+      void endLauncher().finally(() => process.kill(process.pid, "SIGKILL")); // what waits for the others can be ended in no other way
     },
   });
   let agreed = false;
