@@ -8,6 +8,8 @@ import type { Grammar, Writable } from "./grammar.ts";
 /** A byte of a character or of a text. */
 interface ByteItem {
   readonly kind: "byte";
+  /** The byte that it is, if it is only one. */
+  readonly only?: number;
   /** What comes after this byte, or that it was the last, if it may stand here. */
   lead(byte: number): ByteItem | "done" | undefined;
 }
@@ -17,17 +19,19 @@ type Repeat = Grammar & { kind: "repeat" };
 /** A byte of a text. The next one is made when it is come to: texts may be long. */
 class Literal implements ByteItem {
   readonly kind = "byte";
+  readonly only: number;
   readonly #bytes: Uint8Array;
   readonly #at: number;
   #next: Literal | undefined;
 
   constructor(bytes: Uint8Array, at = 0) {
+    this.only = bytes[at];
     this.#bytes = bytes;
     this.#at = at;
   }
 
   lead(byte: number): Literal | "done" | undefined {
-    if (byte !== this.#bytes[this.#at]) return undefined;
+    if (byte !== this.only) return undefined;
     if (this.#at + 1 === this.#bytes.length) return "done";
     this.#next ??= new Literal(this.#bytes, this.#at + 1);
     return this.#next;
@@ -57,17 +61,36 @@ export class State {
   readonly next: (State | null | undefined)[] = new Array(256);
   /** The tokens that may come next, once somebody has found them out. */
   mask: Int32Array | undefined;
+  /** By the byte that they are, if they are only one. */
+  #sorted: Map<number | undefined, Way[]> | undefined;
 
   constructor(ways: readonly Way[], complete: boolean) {
     this.ways = ways;
     this.complete = complete;
   }
+
+  /** The ways that this byte may be of. Of hundreds of names or values, most are not looked at. */
+  *of(byte: number): Iterable<Way> {
+    this.#sorted ??= sortedBy(this.ways, ({ item }) => (item as ByteItem).only);
+    yield* this.#sorted.get(undefined) ?? [];
+    yield* this.#sorted.get(byte) ?? [];
+  }
+}
+
+function sortedBy<Key>(ways: readonly Way[], keyOf: (way: Way) => Key): Map<Key, Way[]> {
+  const found = new Map<Key, Way[]>();
+  for (const way of ways) {
+    const group = found.get(keyOf(way)) ?? [];
+    group.push(way);
+    found.set(keyOf(way), group);
+  }
+  return found;
 }
 
 /** So many ways to go on there may be in one place: as many as a schema has properties and values, several times. */
 const mostWays = 10_000;
 /** What is made takes so many bytes, about. */
-const bytesOf = { node: 200, way: 120, count: 300, state: 2_500, place: 30 };
+const bytesOf = { node: 200, way: 120, count: 300, state: 2_500, place: 60 };
 
 export class Automaton {
   readonly #root: Grammar;
@@ -104,10 +127,10 @@ export class Automaton {
   step(state: State, byte: number, effort: Effort): State | null {
     const known = state.next[byte];
     if (known !== undefined) return known;
-    effort.spend(state.ways.length / 8); // to pass over one is quicker than to make it
     const after: Way[] = [];
-    for (const { item, rest } of state.ways) {
+    for (const { item, rest } of state.of(byte)) {
       const lead = (item as ByteItem).lead(byte);
+      effort.spend(1);
       if (lead && rest) after.push(lead === "done" ? rest : this.#way(lead, rest));
     }
     const found = after.length === 0 ? null : this.#opened(after, effort);

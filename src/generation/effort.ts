@@ -2,9 +2,9 @@ import { ConfigError } from "../base/errors.ts";
 
 // Forms come from strangers: what one of them takes is counted, in time and in memory.
 
-/** Ways that are looked at for one answer: so many at once, half a second or so, and so many more for each token. */
-const atOnce = 750_000;
-const perToken = 5_000;
+/** Ways that are looked at for one answer: so many at once, some tenths of a second, and so many more for each token. */
+const atOnce = 500_000;
+const perToken = 3_000;
 
 /** What may still be done for an answer. One that takes long keeps others waiting. */
 export class Effort {

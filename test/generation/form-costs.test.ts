@@ -90,6 +90,16 @@ describe("how many ways there are to go on", () => {
     expect(await write(made.schema({ type: "string", minLength: 3_000, maxLength: 9_000 }), JSON.stringify("x".repeat(3_000)))).toBe(true);
   });
 
+  it("is enough for hundreds of properties that may be left out, when all of them are there", async () => {
+    const names = Array.from({ length: 480 }, (_, i) => `property ${i}`);
+    const schema = {
+      type: "object",
+      properties: Object.fromEntries(names.map((name) => [name, { type: "integer" }])),
+      additionalProperties: false,
+    };
+    expect(await write(forms().schema(schema), JSON.stringify(Object.fromEntries(names.map((name, i) => [name, i]))))).toBe(true);
+  });
+
   it("grows no further where a form has itself inside in several ways", async () => {
     const list = { type: "array", items: { $ref: "#/$defs/a" } };
     const inside = (...lists: unknown[]) => ({
