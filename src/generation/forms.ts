@@ -3,6 +3,7 @@ import { tokenBytes } from "../tokens/token-bytes.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { Automaton, type State } from "./automaton.ts";
 import type { Constraint } from "./constraint.ts";
+import { Effort, Remembered } from "./effort.ts";
 import { type Grammar, Writable } from "./grammar.ts";
 import { answer, anyObject } from "./json-grammar.ts";
 import { schemaGrammar } from "./json-schema.ts";
@@ -24,19 +25,24 @@ export interface Forms {
   json(ends?: readonly number[]): Constraint;
   /** JSON that is valid by a schema, which may be anybody's: what cannot be held to is refused. */
   schema(schema: unknown, ends?: readonly number[]): Constraint;
+  /** What is remembered of all forms, about. */
+  readonly bytes: number;
 }
 
 const mostCompiled = 16;
+/** Of all forms together. */
+const mostBytes = 64 * 2 ** 20;
 
 export function formsOf({ tokenizer, rows, ends: usual }: FormsOptions): Forms {
   let masks: TokenMasks | undefined;
+  const memory = new Remembered(mostBytes);
   const compiled = new Map<string, Automaton>();
   const automatonOf = (key: string, grammar: () => Grammar): Automaton => {
     masks ??= new TokenMasks(tokenBytes(tokenizer), rows);
-    const known = compiled.get(key) ?? automaton(answer(grammar()), masks);
+    const known = compiled.get(key) ?? automaton(answer(grammar()), masks, memory);
     compiled.delete(key);
     compiled.set(key, known);
-    if (compiled.size > mostCompiled) compiled.delete([...compiled.keys()][0]);
+    for (const oldest of compiled.keys()) if (compiled.size > mostCompiled) compiled.delete(oldest);
     return known;
   };
   const constraint = (made: Automaton, ends: readonly number[]): Constraint => {
@@ -55,6 +61,9 @@ export function formsOf({ tokenizer, rows, ends: usual }: FormsOptions): Forms {
         automatonOf(keyOf(schema), () => schemaGrammar(schema)),
         ends,
       ),
+    get bytes() {
+      return memory.bytes;
+    },
   };
 }
 
@@ -69,9 +78,9 @@ function keyOf(schema: unknown): string {
 
 const refusal = (said: string): ConfigError => new ConfigError(said, { code: "config", path: "response_format" });
 
-function automaton(grammar: Grammar, { characters }: TokenMasks): Automaton {
+function automaton(grammar: Grammar, { characters }: TokenMasks, memory: Remembered): Automaton {
   const writable = new Writable(grammar, characters);
-  if (writable.has(grammar)) return new Automaton(grammar, writable);
+  if (writable.has(grammar)) return new Automaton(grammar, writable, memory);
   const { characters: missed, isChoice } = writable.missing();
   const missing = missed.map((one) => JSON.stringify(one));
   if (isChoice) throw refusal("there is no answer of this form: a part of it allows nothing, such as [] in a pattern");
@@ -86,6 +95,7 @@ class FormConstraint implements Constraint {
   readonly #automaton: Automaton;
   readonly #masks: TokenMasks;
   readonly #ends: readonly number[];
+  readonly #effort = new Effort();
   #state: State | undefined;
   #ended = false;
 
@@ -98,7 +108,7 @@ class FormConstraint implements Constraint {
 
   async allowed(): Promise<Int32Array> {
     const state = this.#standing();
-    const mask = this.#masks.of(state, this.#automaton).slice();
+    const mask = this.#masks.of(state, this.#automaton, this.#effort).slice();
     if (this.#ended) mask.fill(0);
     const may = this.#ended || state.complete;
     for (const id of this.#ends) mask[id >> 5] = may ? mask[id >> 5] | (1 << (id & 31)) : mask[id >> 5] & ~(1 << (id & 31));
@@ -111,9 +121,10 @@ class FormConstraint implements Constraint {
       this.#ended = true;
       return;
     }
-    const next = this.#ended || this.#ends.includes(token) ? null : this.#masks.after(state, token, this.#automaton);
+    const next = this.#ended || this.#ends.includes(token) ? null : this.#masks.after(state, token, this.#automaton, this.#effort);
     if (!next) throw new ConfigError(`the token ${token} was not among those that may come next in this form`);
     this.#state = next;
+    this.#effort.rest();
   }
 
   release(): void {

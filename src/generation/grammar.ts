@@ -39,6 +39,8 @@ const mostNodes = 20_000;
 /** What of a grammar can be written, and to the end, with these characters alone. */
 export class Writable {
   readonly characters: CodePoints;
+  /** How many there are. */
+  readonly nodes: number;
   readonly #finished = new Set<Grammar>();
   readonly #root: Grammar;
 
@@ -46,6 +48,7 @@ export class Writable {
     this.characters = characters;
     this.#root = root;
     const nodes = reachable(root).reverse();
+    this.nodes = nodes.length;
     // From the leaves up, until nothing is new: what is in a circle only has no end.
     for (let before = -1; before < this.#finished.size; ) {
       before = this.#finished.size;

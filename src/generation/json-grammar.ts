@@ -103,8 +103,38 @@ export const anyObject = objectAt(0);
 /** A whole answer. A space may come first: many vocabularies write the first word of a text with one. */
 export const answer = (value: Grammar): Grammar => sequence(space, value);
 
+/** One of these values. */
+export function oneOf(values: readonly unknown[]): Grammar {
+  const isPlain = (value: unknown): boolean => typeof value !== "object" || value === null;
+  const texts = new Set(values.filter(isPlain).map((value) => JSON.stringify(value)));
+  return choice(...oneText([...texts]), ...values.filter((value) => !isPlain(value)).map(exactly));
+}
+
+/** One of these texts. What they begin with alike is written once, so that few of them are gone on with at a time. */
+function oneText(texts: readonly string[]): Grammar[] {
+  const alike = new Map<string, string[]>();
+  for (const one of texts) {
+    const [first = ""] = one;
+    const group = alike.get(first) ?? [];
+    group.push(one);
+    alike.set(first, group);
+  }
+  return [...alike.values()].map((group) => {
+    const beginning = group.reduce(sharedText);
+    if (group.length === 1) return text(beginning);
+    return sequence(text(beginning), choice(...oneText(group.map((one) => one.slice(beginning.length)))));
+  });
+}
+
+/** What two texts begin with, in whole characters. */
+function sharedText(a: string, b: string): string {
+  const [own, other] = [Array.from(a), Array.from(b)];
+  const at = own.findIndex((one, i) => one !== other[i]);
+  return at < 0 ? a : own.slice(0, at).join("");
+}
+
 /** A given value, as it is written without choice. */
-export function exactly(value: unknown): Grammar {
+function exactly(value: unknown): Grammar {
   if (Array.isArray(value)) return sequence(text("["), ...between(value.map(exactly)), text("]"));
   if (typeof value === "object" && value !== null) {
     const pairs = Object.entries(value).map(([key, inner]) => sequence(text(JSON.stringify(key)), colon, exactly(inner)));

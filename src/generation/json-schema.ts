@@ -9,9 +9,9 @@ import {
   anyValue,
   colon,
   comma,
-  exactly,
   listOf,
   nothing,
+  oneOf,
   otherName,
   quoted,
   stringOfLength,
@@ -30,6 +30,7 @@ const longestName = 256;
 const mostSchemas = 500;
 const mostValues = 1_000;
 const deepestSchema = 24;
+const deepestJson = 128;
 const mostTimes = 10_000;
 const mostOfPatterns = 500;
 const largest = 1e15;
@@ -70,8 +71,17 @@ export function schemaGrammar(schema: unknown): Grammar {
   const length = lengthOf(schema);
   if (length > longestSchema)
     throw refusal(place, `the schema has ${length} characters, more than the ${longestSchema} that one may have`, "config.range");
+  if (isDeeper(schema, deepestJson)) throw refusal(place, `the schema is more than ${deepestJson} lists and objects deep`, "config.range");
   const reader = new Reader(schema);
   return reader.whole();
+}
+
+/** Level by level: whoever goes down by himself needs a stack. */
+function isDeeper(value: unknown, most: number): boolean {
+  let level = [value];
+  for (let depth = 0; depth < most; depth++)
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+  return level.some((one) => typeof one === "object" && one !== null);
 }
 
 function lengthOf(schema: unknown): number {
@@ -189,7 +199,9 @@ class Reader {
   #several(keyword: string, given: unknown, at: string, depth: number): Grammar {
     if (!Array.isArray(given) || given.length === 0) throw refusal(at, `${keyword} is a list of schemas`, "config.type");
     if (keyword === "allOf" && given.length > 1) throw refusal(at, "allOf of more than one schema is not supported", "config.conflict");
-    return choice(...given.map((one, i) => this.#read(one, `${at}.${keyword}[${i}]`, depth + 1)));
+    const texts = given.map((one) => JSON.stringify(one));
+    const distinct = [...given.entries()].filter(([i]) => texts.indexOf(texts[i]) === i); // or both would be gone on with, place by place
+    return choice(...distinct.map(([i, one]) => this.#read(one, `${at}.${keyword}[${i}]`, depth + 1)));
   }
 
   #values(given: unknown, schema: Schema, at: string): Grammar {
@@ -199,7 +211,7 @@ class Reader {
     const types = "type" in schema ? this.#types(schema, [], at) : undefined;
     const fitting = types ? given.filter((value) => types.some((type) => isOf(value, type))) : given;
     if (fitting.length === 0) throw refusal(at, "no value of enum or const is of the type that is asked for", "config.conflict");
-    return choice(...fitting.map(exactly));
+    return oneOf(fitting);
   }
 
   #reference(given: unknown, at: string, depth: number): Grammar {

@@ -10,13 +10,15 @@ export const fewestShared = 16;
  * keeps what was used last, up to so many bytes. It belongs to one model.
  */
 export class Prefixes {
-  readonly #most: number;
+  readonly #most: () => number;
   /** The one that was used last is at the end. */
   readonly #known = new Set<Known>();
 
-  constructor(bytes: number) {
-    if (!(bytes >= 0)) throw new ConfigError(`a number of bytes is wanted, 0 or more, not ${bytes}`, { at: "prefixes" });
-    this.#most = bytes;
+  /** So many bytes, which may become fewer or more: it is asked whenever something is looked for or added. */
+  constructor(bytes: number | (() => number)) {
+    if (typeof bytes === "number" && !(bytes >= 0))
+      throw new ConfigError(`a number of bytes is wanted, 0 or more, not ${bytes}`, { at: "prefixes" });
+    this.#most = typeof bytes === "number" ? () => bytes : bytes;
   }
 
   get bytes(): number {
@@ -25,6 +27,7 @@ export class Prefixes {
 
   /** The longest beginning of a prompt that is known and worth it. The last token is always left to be read, for its scores. */
   find(prompt: Prompt): Beginning | undefined {
+    this.#shorten();
     const found = this.#longest(prompt);
     if (found) this.#use(found.known);
     return found;
@@ -32,20 +35,25 @@ export class Prefixes {
 
   /** Keeps what was read, if it is news and there is room. What it makes superfluous goes. */
   add(known: Known): void {
-    if (known.bytes > this.#most || known.prompts.every((prompt) => !prompt || this.#isKnown(prompt))) return;
+    if (known.bytes > this.#most() || known.prompts.every((prompt, i) => !prompt || this.#isKnown(known, i, prompt))) return;
     for (const old of this.#known)
       if (old.prompts.every((prompt, i) => !prompt || isWithin(old, i, prompt, known))) this.#known.delete(old);
     this.#use(known);
-    let { bytes } = this;
-    for (const old of this.#known) {
-      if (bytes <= this.#most) break;
-      this.#known.delete(old);
-      bytes -= old.bytes;
-    }
+    this.#shorten();
   }
 
   clear(): void {
     this.#known.clear();
+  }
+
+  #shorten(): void {
+    const most = this.#most();
+    let { bytes } = this;
+    for (const old of this.#known) {
+      if (bytes <= most) return;
+      this.#known.delete(old);
+      bytes -= old.bytes;
+    }
   }
 
   #use(known: Known): void {
@@ -65,20 +73,26 @@ export class Prefixes {
     return best;
   }
 
-  /** All but the last token of it, which is read again anyway. */
-  #isKnown(prompt: Prompt): boolean {
-    return (this.#longest(prompt)?.tokens ?? -1) >= prompt.ids.length - 1;
+  /** All but the last token of it is enough, which is read again anyway. */
+  #isKnown(known: Known, row: number, prompt: Prompt): boolean {
+    return [...this.#known].some((old) => isWithin(known, row, prompt, old, prompt.ids.length - 1));
   }
 }
 
-/** Whether whoever shares something with this prompt finds as much in what is newly known. */
-function isWithin(old: Known, row: number, prompt: Prompt, known: Known): boolean {
-  const { length } = prompt.ids;
-  return known.prompts.some(
-    (other, i) =>
-      other &&
-      sameSource(prompt, other) &&
-      sharedTokens(prompt.ids, other.ids) === length &&
-      known.reach(i, length) >= old.reach(row, length),
-  );
+/** Whether whoever shares something with a prompt, up to so many tokens of it, finds as much in what else is known. */
+function isWithin(known: Known, row: number, { ids, source }: Prompt, other: Known, enough = ids.length): boolean {
+  return other.prompts.some((prompt, i) => {
+    if (!prompt || !sameSource({ ids, source }, prompt)) return false;
+    const shared = sharedTokens(ids, prompt.ids);
+    if (shared < enough) return false;
+    for (const at of placesOf(known, row, ids.length)) if (other.reach(i, Math.min(at, shared)) < Math.min(at, enough)) return false;
+    return true;
+  });
+}
+
+/** Where a prompt can be gone on from, the last place first. */
+function* placesOf(known: Known, row: number, length: number): Iterable<number> {
+  let at = known.reach(row, length);
+  for (; at > 0; at = known.reach(row, at - 1)) yield at;
+  if (at === 0) yield at;
 }

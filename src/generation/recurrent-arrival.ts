@@ -6,7 +6,7 @@ import type { Arrays } from "../runtime/session.ts";
 import { checkBeginning, ownPrompt } from "./beginnings.ts";
 import { bytesOf } from "./kept-rows.ts";
 import { lengthsOf, longestOf, padded, roundedLength } from "./padded.ts";
-import { type Arrival, type Beginning, type Known, type Next, nextOf, type Prompt } from "./speech.ts";
+import { type Arrival, type Beginning, type Known, type Next, nextOf, type Prompt, type ReadingUse } from "./speech.ts";
 
 /** A prompt is read in pieces of this length, since what is unrolled has a fixed one. */
 const pieceLength = 32;
@@ -27,6 +27,9 @@ export async function goneOn(parts: Parts, kept: Arrays, pieces: readonly ArrayL
   return { kept: { ...kept, ...after }, next: nextOf({ scores, total }) };
 }
 
+/** So many states are kept of a prompt, at the most, and at its end: of a longer one every second, fourth, … piece. */
+const mostMoments = 64;
+
 /** The states of all rows when each of them had read so many tokens. */
 interface Moment {
   readonly states: Arrays;
@@ -41,10 +44,20 @@ export class RnnArrival implements Arrival {
   #at: number[];
   #kept: Arrays | undefined;
   #next: Next[] = [];
-  readonly #moments: Moment[] = [];
+  /** After every so many runs, from the first on. */
+  #moments: Moment[] = [];
+  #every = 1;
+  #runs = 0;
+  readonly #use: ReadingUse;
 
-  constructor(parts: Parts, prompts: readonly Prompt[], beginnings: readonly (Beginning | undefined)[] = []) {
+  constructor(
+    parts: Parts,
+    prompts: readonly Prompt[],
+    beginnings: readonly (Beginning | undefined)[] = [],
+    use: ReadingUse = "for others",
+  ) {
     this.parts = parts;
+    this.#use = use;
     this.#prompts = prompts.map(ownPrompt);
     this.#beginnings = prompts.map((_, i) => beginnings[i]);
     this.#at = this.#beginnings.map((one) => one?.tokens ?? 0);
@@ -77,7 +90,7 @@ export class RnnArrival implements Arrival {
     const before = this.left;
     if (!this.#kept) {
       this.#kept = await this.#start();
-      this.#moments.push({ states: this.#kept, at: this.#at });
+      this.#remember(this.#kept);
     }
     let rest = tokens - (before - this.left); // without what the sources have
     while (rest > 0 && this.left > 0) {
@@ -86,14 +99,23 @@ export class RnnArrival implements Arrival {
       this.#kept = kept;
       this.#next = next;
       this.#at = this.#at.map((at, i) => at + pieces[i].length);
-      this.#moments.push({ states: kept, at: this.#at });
+      this.#remember(kept);
       rest -= pieceLength * pieces.length;
       if (rest < pieceLength * pieces.length) return;
     }
   }
 
   known(): Known {
-    return new RnnKnown(this.parts, this.#prompts, this.#moments);
+    const end = this.#kept && { states: this.#kept, at: this.#at };
+    return new RnnKnown(this.parts, this.#prompts, end ? [...this.#moments, end] : this.#moments);
+  }
+
+  #remember(states: Arrays): void {
+    if (this.#use === "for itself") return;
+    if (this.#runs++ % this.#every === 0) this.#moments.push({ states, at: this.#at });
+    if (this.#moments.length <= mostMoments) return;
+    this.#moments = this.#moments.filter((_, i) => i % 2 === 0);
+    this.#every *= 2;
   }
 
   /** Those of whom nothing was read before. */

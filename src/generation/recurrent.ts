@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import type { RnnConfig } from "../models/config.ts";
-import { rnnEncode, rnnStep } from "../models/rnn.ts";
+import { rnnEncode, rnnStates, rnnStep } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import { freeMemoryOf } from "../runtime/device.ts";
 import type { Arrays } from "../runtime/session.ts";
@@ -16,6 +16,8 @@ import {
   type Next,
   notHere,
   type Prompt,
+  type ReadingUse,
+  type RowSize,
   type Speaker,
   type Speech,
   unread,
@@ -36,6 +38,7 @@ export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker 
     encode: (sourceTime) => unrolled("sourceTime", sourceTime, () => rnnEncode(config) as never),
   };
   const sourceVocab = config.task === "lm" ? undefined : (config.sourceVocab ?? config.vocab);
+  const memory = freeMemoryOf(options.device);
   return {
     vocab: config.vocab,
     longest: config.task === "lm" ? Number.POSITIVE_INFINITY : config.context,
@@ -43,11 +46,18 @@ export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker 
       checkPrompt(prompt, config.vocab, sourceVocab);
       if (sourceVocab !== undefined) refuseUnrolled(config, prompt.source?.length ?? 0, options);
     },
+    fits: (rows, bytes = memory) => rowBytes(config, rows) * rows.length <= bytes,
     begin: () => new RnnSpeech(parts),
     release: async () => {
       for (const one of made.values()) await one.release();
     },
   };
+}
+
+/** What is kept of a row: its states, and those of a source, with room for the longest of all rows. */
+function rowBytes(config: RnnConfig, rows: readonly RowSize[]): number {
+  const source = config.task === "lm" ? 0 : roundedLength(rows.reduce((most, row) => Math.max(most, row.source), 0));
+  return 4 * config.width * (rnnStates(config).length + source);
 }
 
 /** What one step of one layer takes in an unrolled encoder, as measured: its nodes, here and in the engine. */
@@ -79,13 +89,13 @@ class RnnSpeech implements Speech {
   }
 
   async join(prompts: readonly Prompt[]): Promise<Next[]> {
-    const arrival = this.arrive(prompts);
+    const arrival = this.arrive(prompts, undefined, "for itself");
     while (arrival.left > 0) await arrival.read(Number.POSITIVE_INFINITY);
     return this.admit(arrival);
   }
 
-  arrive(prompts: readonly Prompt[], beginnings?: readonly (Beginning | undefined)[]): RnnArrival {
-    return new RnnArrival(this.#parts, prompts, beginnings);
+  arrive(prompts: readonly Prompt[], beginnings?: readonly (Beginning | undefined)[], use?: ReadingUse): RnnArrival {
+    return new RnnArrival(this.#parts, prompts, beginnings, use);
   }
 
   admit(arrival: Arrival): Next[] {

@@ -18,8 +18,11 @@ export interface BatchOptions {
   readonly piece?: number;
   /** Where beginnings that prompts have in common are kept, so that they are read once. They are this speaker's alone. */
   readonly prefixes?: Prefixes;
-  /** The bytes that rows may take, asked whenever some are to join; left out, what the device had when the speaker was made. */
-  readonly memory?: () => number;
+  /**
+   * The bytes that rows may take, together with common beginnings, asked whenever some are to join. If it is left out or says nothing, rows
+   * may take what the device had when the speaker was made.
+   */
+  readonly memory?: () => number | undefined;
   /** Told when the reading of a request begins. */
   readonly begun?: (request: Request) => void;
 }
@@ -203,6 +206,7 @@ export class RunningBatch {
       const arrival = this.#speech.arrive?.(
         group.map(({ prompt }) => prompt),
         beginnings,
+        this.#options.prefixes ? "for others" : "for itself",
       ) as Arrival;
       return { group, arrival, isAlone };
     } catch (error) {
@@ -275,8 +279,8 @@ export class RunningBatch {
    * begins as one before him does, with something that is not known yet, waits until it is.
    */
   #first(rest: readonly Active[], most: number): Map<Active, Beginning | undefined> {
-    const { rows: mostRows = Number.POSITIVE_INFINITY, memory } = this.#options;
-    const bytes = memory?.();
+    const { rows: mostRows = Number.POSITIVE_INFINITY } = this.#options;
+    const bytes = this.#room;
     const rows = this.#rows.map(({ size }) => size);
     const found = new Map<Active, Beginning | undefined>();
     let longest = 0;
@@ -295,6 +299,13 @@ export class RunningBatch {
       found.set(one, beginning);
     }
     return found;
+  }
+
+  /** The bytes that rows may take. */
+  get #room(): number | undefined {
+    const { memory, prefixes } = this.#options;
+    const bytes = memory?.();
+    return bytes === undefined ? undefined : bytes - (prefixes?.bytes ?? 0);
   }
 
   /** How many tokens are to be read of a prompt. */

@@ -49,12 +49,16 @@ export interface Speech {
   keep(rows: readonly number[]): void;
   /**
    * Prompts that are read a piece at a time, while rows go on: nothing of it touches the rows. Some may begin with what was read of others.
-   * Speeches that can do only all at once have neither this nor `admit`.
+   * What is read for itself, and not for others that begin alike, need not be known after it. Speeches that can do only all at once have
+   * neither this nor `admit`.
    */
-  arrive?(prompts: readonly Prompt[], beginnings?: readonly (Beginning | undefined)[]): Arrival;
+  arrive?(prompts: readonly Prompt[], beginnings?: readonly (Beginning | undefined)[], use?: ReadingUse): Arrival;
   /** Adds the rows of an arrival of the same speaker that is read, as `join` does; this speech need not be the one that it came to. */
   admit?(arrival: Arrival): Next[];
 }
+
+/** Whether anybody will ask what is known of prompts; he may, if it is left out. */
+export type ReadingUse = "for others" | "for itself";
 
 /** Prompts on their way in. */
 export interface Arrival {
@@ -63,7 +67,7 @@ export interface Arrival {
   readonly bytes: number;
   /** Reads on: one piece of about so many tokens at most, over all prompts, and one for each prompt at least. A source cannot be cut. */
   read(tokens: number): Promise<void>;
-  /** What is known of the prompts when all is read: nothing is copied, and nothing of it changes any more. */
+  /** What is known of the prompts when all is read, or as little as there is of what was read for itself: nothing is copied, and nothing of it changes any more. */
   known(): Known;
 }
 

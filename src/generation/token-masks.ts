@@ -1,12 +1,10 @@
 import type { TokenBytes } from "../tokens/token-bytes.ts";
 import type { Automaton, State } from "./automaton.ts";
 import { type CodePoints, codePoints, everyCodePoint, type Range } from "./code-points.ts";
+import type { Effort } from "./effort.ts";
 
 // Which tokens of a vocabulary may come next. Tokens stand in the order of their bytes, so what two of them have in common is read once,
 // and where a byte leads nowhere all tokens that begin with it are passed over.
-
-/** So many masks are remembered, the last used ones: 6 MB for 50,000 tokens. */
-const mostKept = 1_000;
 
 export class TokenMasks {
   /** The characters that can be written wherever they may be: as a token, or by the tokens of their bytes. */
@@ -17,7 +15,6 @@ export class TokenMasks {
   readonly #ids: readonly number[];
   readonly #shared: Int32Array;
   readonly #longest: number;
-  readonly #known = new Map<State, Int32Array>();
 
   constructor(bytes: TokenBytes, rows: number) {
     this.#bytes = bytes;
@@ -37,34 +34,26 @@ export class TokenMasks {
   }
 
   /** A bit for each token that may come next; the caller does not change it. */
-  of(given: State, automaton: Automaton): Int32Array {
-    automaton.rested();
-    const state = automaton.near(given, this.#longest);
-    const known = this.#known.get(state) ?? this.#walk(state, automaton);
-    this.#known.delete(state);
-    this.#known.set(state, known);
-    if (this.#known.size > mostKept) for (const oldest of this.#known.keys()) return this.#forget(oldest, known);
-    return known;
-  }
-
-  #forget(oldest: State, mask: Int32Array): Int32Array {
-    this.#known.delete(oldest);
+  of(given: State, automaton: Automaton, effort: Effort): Int32Array {
+    const state = automaton.near(given, this.#longest, effort);
+    if (state.mask) return state.mask;
+    const mask = this.#walk(state, automaton, effort);
+    automaton.keep(state, mask);
     return mask;
   }
 
-  after(state: State, token: number, automaton: Automaton): State | null {
+  after(state: State, token: number, automaton: Automaton, effort: Effort): State | null {
     const bytes = this.#bytes[token];
     if (!bytes || bytes.length === 0) return null;
-    automaton.rested();
     let at: State | null = state;
     for (const byte of bytes) {
-      at = automaton.step(at, byte);
+      at = automaton.step(at, byte, effort);
       if (!at) return null;
     }
     return at;
   }
 
-  #walk(from: State, automaton: Automaton): Int32Array {
+  #walk(from: State, automaton: Automaton, effort: Effort): Int32Array {
     const mask = new Int32Array(this.#words);
     const [ids, shared] = [this.#ids, this.#shared];
     const path: State[] = [from];
@@ -75,7 +64,7 @@ export class TokenMasks {
       for (; at < bytes.length; at++) {
         const here = path[at];
         const known = here.next[bytes[at]];
-        const next = known === undefined ? automaton.step(here, bytes[at]) : known;
+        const next = known === undefined ? automaton.step(here, bytes[at], effort) : known;
         if (next === null) break;
         path[at + 1] = next;
       }

@@ -80,7 +80,7 @@ const mostPrompted = 2 ** 20;
 export class Writers {
   readonly #trained: TrainedModel;
   readonly #options: WritersOptions;
-  /** Bytes that rows may take, once somebody has said so. */
+  /** Bytes that rows and common beginnings may take, once somebody has said so; it may be said anew. */
   room: number | undefined;
   #batch: Promise<RunningBatch> | undefined;
   #known: RunningBatch | undefined;
@@ -163,13 +163,13 @@ export class Writers {
     this.#batch ??= speakerFor(this.#trained).then(
       ({ value }) => {
         const { rows, piece, share = true } = this.#options;
-        const { room } = this;
-        if (share) this.#prefixes = new Prefixes(room === undefined ? usualShared : Math.min(mostShared, room / sharedPart));
+        if (share)
+          this.#prefixes = new Prefixes(() => (this.room === undefined ? usualShared : Math.min(mostShared, this.room / sharedPart)));
         this.#known = new RunningBatch(value, {
           ...(rows !== undefined && { rows }),
           ...(piece !== undefined && { piece }),
           ...(this.#prefixes && { prefixes: this.#prefixes }),
-          ...(room !== undefined && { memory: () => this.room ?? room }),
+          memory: () => this.room,
           begun: (request) => this.#open.get(request)?.begin(),
         });
         return this.#known;
@@ -382,8 +382,9 @@ export class Writers {
       tokens: Math.min(speaker.longest, most(({ ids }) => ids.length) + tokens),
       source: most(({ source }) => source?.length ?? 0),
     };
+    const room = this.room === undefined ? undefined : this.room - (this.#prefixes?.bytes ?? 0);
     for (let count = Math.max(1, Math.floor(rowsOfBeams / beams)); count > 0; count--)
-      if (speaker.fits?.(new Array<typeof row>(count * beams).fill(row), this.room) !== false) return count;
+      if (speaker.fits?.(new Array<typeof row>(count * beams).fill(row), room) !== false) return count;
     throw new DataError(
       sentence`${beams} texts of ${row.tokens} tokens take more memory than there is for them; ask for fewer ${setting("beams")}`,
       {

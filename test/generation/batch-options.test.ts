@@ -128,6 +128,28 @@ describe("rows and bytes", () => {
     await speaker.release();
   });
 
+  it("bytes of common beginnings are not there for rows, and become fewer as all do", async () => {
+    const model = modelConfig({ model: "decoder", heads: 2, vocab: 13, width: 8, layers: 1, context: 60 });
+    const speaker = speakerOf(model, { weights: clearWeights(model), threads: 1 });
+    const row = 8 * 2 * 4 * 24; // keys and values of a row of 24
+    let memory = 4 * row;
+    const prefixes = new Prefixes(() => memory / 4);
+    const batch = new RunningBatch(speaker, { piece: 100, prefixes, memory: () => memory });
+    batch.add(request(20, 1));
+    await answers(batch);
+    expect(prefixes.bytes).toBeGreaterThan(row / 2);
+    expect(prefixes.bytes).toBeLessThanOrEqual(row);
+    for (const seed of [2, 3, 4, 5]) batch.add(request(20, seed));
+    await batch.step();
+    expect([batch.rows, batch.waiting]).toEqual([3, 1]);
+    memory = row;
+    await batch.step();
+    expect(prefixes.bytes).toBe(0);
+    memory = 8 * row;
+    await answers(batch);
+    await speaker.release();
+  });
+
   it("one that cannot be asked for bytes fails alone, and rows go on", async () => {
     let isBroken = false;
     const memory = () => {

@@ -3,16 +3,18 @@ import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import { Automaton } from "../../src/generation/automaton.ts";
 import { byteRows, codePoints, everyCodePoint } from "../../src/generation/code-points.ts";
+import { Effort, Remembered } from "../../src/generation/effort.ts";
 import { type Grammar, Writable } from "../../src/generation/grammar.ts";
 import { beside, integersBetween, numbersBetween } from "../../src/generation/number-range.ts";
 
 // Forms against all that they could say, one by one.
 
 function reads(grammar: Grammar): (text: string) => boolean {
-  const automaton = new Automaton(grammar, new Writable(grammar, everyCodePoint));
+  const automaton = new Automaton(grammar, new Writable(grammar, everyCodePoint), new Remembered(1e9));
   return (text) => {
+    const effort = new Effort();
     let state: typeof automaton.start | null = automaton.start;
-    for (const byte of new TextEncoder().encode(text)) state = state && automaton.step(state, byte);
+    for (const byte of new TextEncoder().encode(text)) state = state && automaton.step(state, byte, effort);
     return state?.complete === true;
   };
 }

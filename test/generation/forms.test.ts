@@ -263,8 +263,9 @@ describe("a schema that cannot be held to is refused by name", () => {
       '"a" is required',
     ],
     "too deep": [deep(30), "inside each other more than 24 deep"],
+    "a deep value": [{ const: JSON.parse("[".repeat(3_000) + "]".repeat(3_000)) }, "more than 128 lists and objects deep"],
     "too long": [{ description: "x".repeat(70_000) }, "more than the 64000 that one may have"],
-    "too many": [{ anyOf: Array.from({ length: 2_000 }, () => ({ type: "null" })) }, "more than 500 schemas in it"],
+    "too many": [{ anyOf: Array.from({ length: 2_000 }, (_, i) => ({ const: i })) }, "more than 500 schemas in it"],
     "too large": [
       { type: "array", prefixItems: Array.from({ length: 450 }, (_, i) => ({ type: "number", minimum: -i - 0.123, maximum: i + 0.456 })) },
       "this form is too large",

@@ -91,6 +91,111 @@ describe("beginnings", () => {
   });
 });
 
+describe("where only some places are known", () => {
+  /** As an RNN knows it: states at these places. */
+  const knownAt = (ids: readonly number[], places: readonly number[]): Known => ({
+    prompts: [{ ids }],
+    bytes: 10,
+    reach: (_, tokens) => places.findLast((at) => at <= tokens) ?? -1,
+  });
+
+  it("a longer prompt that began where another ended does not take its place, and the same once more adds nothing", () => {
+    const prefixes = new Prefixes(1000);
+    prefixes.add(knownAt(ids(100), [0, 32, 64, 96, 100]));
+    prefixes.add(knownAt(ids(150), [100, 128, 150]));
+    expect(prefixes.find({ ids: [...ids(64), ...ids(40, 2)] })?.tokens).toBe(64);
+    expect(prefixes.find({ ids: [...ids(150), 0] })?.tokens).toBe(150);
+    prefixes.add(knownAt(ids(150), [128, 150]));
+    expect(prefixes.bytes).toBe(20);
+    prefixes.add(knownAt(ids(150), [0, 32, 64, 96, 100, 128, 150]));
+    expect(prefixes.bytes).toBe(10);
+  });
+
+  it("whatever was added: as much is found as all of it together knows, but for a last token", () => {
+    const one = fc
+      .tuple(fc.integer({ min: 17, max: 60 }), fc.integer({ min: 0, max: 60 }), fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 6 }))
+      .map(([length, other, places]) => {
+        const list = ids(length).map((id, i) => (i < other ? id : id + 1));
+        return { list, at: [...new Set([...places.filter((at) => at < length), length])].sort((a, b) => a - b) };
+      });
+    fc.assert(
+      fc.property(fc.array(one, { maxLength: 8 }), one, (all, { list: wanted }) => {
+        const prefixes = new Prefixes(1000);
+        for (const { list, at } of all) prefixes.add(knownAt(list, at));
+        const best = Math.max(
+          -1,
+          ...all.map(({ list, at }) => {
+            const different = wanted.findIndex((id, i) => list[i] !== id);
+            const shared = Math.min(different < 0 ? wanted.length : different, wanted.length - 1);
+            return at.findLast((place) => place <= shared) ?? -1;
+          }),
+        );
+        const found = prefixes.find({ ids: wanted })?.tokens ?? -1;
+        expect(found).toBeLessThanOrEqual(best);
+        if (best > 16) expect(found).toBeGreaterThanOrEqual(best - 1);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+it("the bytes that they may take can become fewer", () => {
+  let most = 30;
+  const prefixes = new Prefixes(() => most);
+  for (const seed of [1, 2, 3]) prefixes.add(known([{ ids: ids(30, seed) }]));
+  expect(prefixes.bytes).toBe(30);
+  most = 15;
+  expect(prefixes.find({ ids: ids(30, 3) })?.tokens).toBe(29);
+  expect(prefixes.bytes).toBe(10);
+});
+
+describe("an RNN", () => {
+  const model = modelConfig({ model: "rnn", task: "lm", vocab: 100, width: 8, layers: 2, context: 50 });
+  const speaker = speakerOf(model, { weights: clearWeights(model), threads: 1 });
+  const states = 2 * 8 * 4; // bytes of one row at one place
+  const read = async (length: number, use?: "for others" | "for itself"): Promise<Arrival> => {
+    const arrival = speaker.begin().arrive?.([{ ids: ids(length) }], undefined, use) as Arrival;
+    while (arrival.left > 0) await arrival.read(Number.POSITIVE_INFINITY);
+    return arrival;
+  };
+
+  it("keeps states on the way only for others, and of a long prompt no more than of a shorter one", async () => {
+    const each = (await read(200, "for itself")).bytes;
+    expect(each % states).toBe(0);
+    expect((await read(5_000, "for itself")).bytes).toBe(each);
+    expect((await read(320)).bytes).toBe(11 * each);
+    for (const length of [3_000, 5_000, 9_000]) {
+      const known = (await read(length)).known();
+      expect(known.bytes / each).toBeGreaterThan(32);
+      expect(known.bytes / each).toBeLessThanOrEqual(65);
+      expect(known.reach(0, length)).toBe(length);
+      const gaps = [0.2, 0.5, 0.9].map((part) => Math.floor(part * length) - known.reach(0, Math.floor(part * length)));
+      expect(Math.max(...gaps)).toBeLessThan(length / 16);
+    }
+  });
+
+  it("says how many rows there is memory for: as much as it then keeps", async () => {
+    const speech = speaker.begin();
+    await speech.join([1, 2, 3].map((seed) => ({ ids: ids(20, seed) })));
+    const rows = (count: number) => new Array(count).fill({ tokens: 1_000, source: 0 });
+    expect([3, 4].map((count) => speaker.fits?.(rows(count), speech.bytes))).toEqual([true, false]);
+    expect(speaker.fits?.(rows(3))).toBe(true);
+  });
+
+  it("that reads a source has room for the longest", async () => {
+    const reader = speakerOf(modelConfig({ model: "rnn", vocab: 100, width: 8, layers: 1, context: 50 }), {
+      weights: clearWeights(modelConfig({ model: "rnn", vocab: 100, width: 8, layers: 1, context: 50 })),
+      threads: 1,
+    });
+    const speech = reader.begin();
+    await speech.join([3, 20].map((length) => ({ ids: [1], source: Int32Array.from(ids(length)) })));
+    const sizes = [3, 20].map((source) => ({ tokens: 10, source }));
+    expect(reader.fits?.(sizes, speech.bytes)).toBe(true);
+    expect(reader.fits?.(sizes, (speech.bytes ?? 0) / 2)).toBe(false);
+    await reader.release();
+  });
+});
+
 describe("an arrival refuses", () => {
   const model = modelConfig({ model: "decoder", heads: 2, vocab: 100, width: 8, layers: 1, context: 60 });
   const weights = clearWeights(model);
