@@ -86,7 +86,7 @@ const content = z.union(
 );
 
 /** What our own answers have, and clients send back with the conversation; it asks for nothing. */
-const nothing = z.union([z.null(), z.array(z.never()).max(0)]).optional();
+const nothing = z.union([z.null(), z.array(z.never()).max(0)], { error: "this is not supported here; leave it out" }).optional();
 
 const message = z.strictObject({
   role: z.enum(["system", "developer", "user", "assistant"], {

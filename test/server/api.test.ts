@@ -276,7 +276,8 @@ describe("a conversation", () => {
       [[{ role: "tool", content: "x" }], "messages.0.role"],
       [[...hello, { role: "user" }], "messages.1.content"],
       [[{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }], "messages.0.content"],
-      [[{ role: "user", content: "x", tool_calls: [] }], "messages.0.tool_calls"],
+      [[{ role: "user", content: "x", tool_calls: [{ id: "a" }] }], "messages.0.tool_calls"],
+      [[{ role: "user", content: "x", tool_call_id: "a" }], "messages.0.tool_call_id"],
     ] as const)
       expect(await wrongChat({ messages }), JSON.stringify(messages)).toMatchObject({ param });
     expect((await wrong("/v1/chat/completions", { model: "chat" })).param).toBe("messages");
