@@ -39,7 +39,7 @@ async function programFor(words: readonly string[]): Promise<Command> {
     .version(version())
     .hook("preAction", (_, command) => {
       running = command;
-      const divided = ["train", "eval"].includes(command.name()) || command.opts().in !== undefined;
+      const divided = ["train", "eval", "study"].includes(command.name()) || command.opts().in !== undefined;
       if (!divided && (launchedAs()?.rank ?? 0) > 0) process.exit(0); // of many ranks one does what cannot be divided
     });
   const [first, second] = words.filter((word) => !word.startsWith("-"));

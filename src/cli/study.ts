@@ -3,9 +3,11 @@ import { cacheFolder } from "../data/cache.ts";
 import { runStudy, type Study, type StudyEvent, type StudyOutcome, studies, study } from "../studies/index.ts";
 import { spanText } from "../studies/settings.ts";
 import { studyTable } from "../studies/table.ts";
+import { alone, type Group } from "../training/group.ts";
 import { bareCommand } from "./commands.ts";
 import { flagWords } from "./flag-words.ts";
 import { Interrupt } from "./interrupt.ts";
+import { together } from "./ranks.ts";
 import { Progress } from "./terminal.ts";
 import { wholeNumber } from "./values.ts";
 
@@ -29,8 +31,10 @@ export const studyCommand = bareCommand("study")
   .option("--json", "print one line of JSON and nothing else")
   .action(async (name: string | undefined, options: Options) => {
     if (name === undefined) console.log(options.json ? JSON.stringify({ studies: studies.map(facts) }) : studies.map(listed).join("\n\n"));
-    else await run(study(name), options);
+    else await together({ clock }, (ranks) => run(study(name), options, ranks?.group));
   });
+
+const clock = () => performance.now() / 1000; // counted from the start of the process
 
 function someMinutes(text: string): number {
   const value = Number(text);
@@ -50,16 +54,19 @@ function listed({ name, teaches, minutes, rows }: Study): string {
   return [name, `teaches  ${teaches}`, `rows     ${names}; ${spanText({ minutes })}`, `run      npx qkv study ${name}`].join("\n");
 }
 
-async function run(chosen: Study, { out = `studies/${chosen.name}`, minutes, steps, threads, only, quiet, json }: Options): Promise<void> {
-  const clock = () => performance.now() / 1000; // counted from the start of the process
-  const interrupt = new Interrupt((sentence) => console.error(`\n${sentence}`));
-  const show = quiet ? () => {} : shower(clock);
+async function run(
+  chosen: Study,
+  { out = `studies/${chosen.name}`, minutes, steps, threads, only, quiet, json }: Options,
+  group: Group = alone,
+): Promise<void> {
+  const interrupt = new Interrupt((sentence) => group.leads && console.error(`\n${sentence}`));
+  const show = quiet || !group.leads ? () => {} : shower(clock);
   try {
-    const options = { out, minutes, steps, threads, only, cache: cacheFolder(), clock, signal: interrupt.signal };
+    const options = { out, minutes, steps, threads, only, cache: cacheFolder(), clock, signal: interrupt.signal, group };
     const events = runStudy(chosen, { ...options, words: flagWords });
     for (;;) {
       const { done, value } = await events.next();
-      if (done) return finish(chosen, value, { out, json });
+      if (done) return group.leads ? finish(chosen, value, { out, json }) : undefined;
       interrupt.canSave = value.kind === "event";
       show(value);
     }

@@ -6,13 +6,14 @@ import { open } from "../library/trained.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
 import { makeFolder, paths } from "../runs/folder.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
+import { allFound, alone, type Group } from "../training/group.ts";
 import { totalsOf } from "./log.ts";
 import { type Results, type RowResult, readResults, writeResults } from "./results.ts";
 import { type Span, settingsOf, withSteps } from "./settings.ts";
 import { stepsWithin } from "./speed.ts";
 import type { Row, Study } from "./study.ts";
 
-export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints" | "rows"> {
+export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints" | "rows" | "group" | "shardOptimizer"> {
   /** The folder for all of it: a run for each row, results.json, table.md and pictures. */
   readonly out: string;
   readonly threads?: number;
@@ -20,6 +21,8 @@ export interface StudyOptions extends Span, Omit<TrainOptions, "checkpoints" | "
   readonly only?: string;
   /** In whose words results.json says why a row has no figures. */
   readonly words?: Words;
+  /** Who does it together, each rank some of the rows, on a disk that all share; rank 0 writes the results. */
+  readonly group?: Group;
 }
 
 /** What a study tells whoever listens. */
@@ -36,24 +39,33 @@ export interface StudyOutcome {
 
 /** Trains and measures the rows that are not measured yet, one after the other. One that was stopped goes on where it was. */
 export async function* runStudy(study: Study, options: StudyOptions): AsyncGenerator<StudyEvent, StudyOutcome> {
-  const { out } = options;
+  const { out, group = alone } = options;
   const rows = chosenRows(study, options.only);
   const span = spanOf(study, options);
   makeFolder(out);
   let results = await readResults(out, study, span);
-  const begin = () => writeResults(out, study, results); // from now on the folder is for rows that are trained so long
-  for (const row of rows) {
+  const write = () => group.leads && writeResults(out, study, results);
+  const begin = write; // from now on the folder is for rows that are trained so long
+  const own = new Map<number, readonly [name: string, result: RowResult] | null>();
+  const known = (name: string, result: RowResult) => {
+    results = { ...results, rows: { ...results.rows, [name]: result } };
+    write();
+  };
+  for (const [i, row] of rows.entries()) {
+    if (i % group.size !== group.rank) continue;
     if (Object.hasOwn(results.rows, row.name)) {
       yield { kind: "known", row };
       continue;
     }
     const result = yield* resultOf(row, span, { ...options, begin });
-    if (!result) return { results, interrupted: true };
-    results = { ...results, rows: { ...results.rows, [row.name]: result } };
-    writeResults(out, study, results);
+    own.set(i, result ? [row.name, result] : null);
+    if (!result) break;
+    known(row.name, result);
     yield { kind: "measured", row, result };
   }
-  return { results, interrupted: false };
+  const all = await allFound(group, own);
+  for (const found of all) if (found && !Object.hasOwn(results.rows, found[0])) known(...found);
+  return { results, interrupted: all.includes(null) };
 }
 
 function chosenRows({ name, rows }: Study, only: string | undefined): readonly Row[] {
