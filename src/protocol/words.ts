@@ -34,7 +34,7 @@ const fieldWords: Words = {
     Object.entries(given)
       .map(([name, value]) => fieldWords.setting(name, value))
       .join(", "),
-  call: (name) => routes[name] ?? `qkv ${name}`, // which is for whoever runs the server
+  call: (name) => routes[name] ?? `${name}, where the server runs`,
 };
 
 const quoted = (value: unknown): string => JSON.stringify(value);
