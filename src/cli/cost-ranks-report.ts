@@ -28,7 +28,7 @@ function introduction(facts: RankFacts): string {
     latency,
     aloneSeconds,
   } = facts;
-  const some = trained === parameters ? "" : `, of which ${grouped(trained)} are trained`;
+  const some = trained === parameters ? "" : `, ${grouped(trained)} of them trained (FLOPs as if all were)`;
   const size = sourceLength === 0 ? `length ${grouped(length)}` : `lengths ${grouped(sourceLength)} + ${grouped(length)}`;
   const from = {
     measured: `measured here with ${facts.measured?.threads} threads`,
@@ -80,14 +80,16 @@ function memoryTable({ memory }: RankFacts): string {
   return `Memory of a rank\n\n${table(header, rows)}\nsums: of accumulated gradients; sharded: the optimizer's state with --shard-optimizer`;
 }
 
-/** 0.345 seconds are 345 ms, 100,000 are 27.8 hours. */
+/** 0.345 seconds are 345 ms, 100,000 are 27.8 hours; from two of a unit on it is used. */
 function span(seconds: number): string {
   const units = [
     [86_400, "days", 2],
     [3600, "hours", 2],
     [60, "min", 2],
     [1, "s", 1],
+    [1e-3, "ms", 1],
+    [1e-6, "µs", 0],
   ] as const;
-  const [size, unit] = units.find(([one, , least]) => seconds >= one * least) ?? [1e-3, "ms"];
+  const [size, unit] = units.find(([one, , least]) => seconds >= one * least) ?? units[3];
   return `${+(seconds / size).toPrecision(3)} ${unit}`;
 }

@@ -22,21 +22,24 @@ const usualNetworks = [1, 10, 100];
 const usualTflops = 0.2;
 const usualLatency = 50;
 
-const ranksFlag = new Option(
-  "--ranks <n,…>",
-  "what training on so many hosts is expected to take, one rank on each: 2,4,8 (the flags below are for this)",
-).argParser(listOf(wholeNumber));
+const ranksFlag = new Option("--ranks <n,…>", "what training on so many hosts is expected to take, one rank on each: 2,4,8").argParser(
+  listOf(wholeNumber),
+);
 
 const settingFlags: readonly Option[] = [
-  new Option("--network <Gbit/s,…>", `of each host, in one direction (default ${usualNetworks})`).argParser(listOf(aboveZero)),
-  new Option("--latency <µs>", `of a message between two hosts (default ${usualLatency})`).argParser(positive),
+  new Option("--network <Gbit/s,…>", `with --ranks: of each host, in one direction (default ${usualNetworks})`).argParser(
+    listOf(aboveZero),
+  ),
+  new Option("--latency <µs>", `with --ranks: of a message between two hosts (default ${usualLatency})`).argParser(positive),
   new Option(
     "--host-tflops <n>",
-    `what a host computes, in TFLOP/s (default ${usualTflops}, two cores; --measure asks this machine)`,
+    `with --ranks: what a host computes, in TFLOP/s (default ${usualTflops}, two cores; --measure asks this machine)`,
   ).argParser(aboveZero),
-  new Option("--accumulate <n>", "batches whose gradients are added up for one step (default 1, or the run's)").argParser(wholeNumber),
-  new Option("--shard-optimizer", "each rank keeps the optimizer's state of its part alone"),
-  new Option("--compress <how>", "how gradients travel (default none)").choices(compressions),
+  new Option("--accumulate <n>", "with --ranks: batches whose gradients are added up for one step (default 1, or the run's)").argParser(
+    wholeNumber,
+  ),
+  new Option("--shard-optimizer", "with --ranks: each rank keeps the optimizer's state of its part alone"),
+  new Option("--compress <how>", "with --ranks: how gradients travel (default none)").choices(compressions),
 ];
 
 export const rankCostFlags: readonly Option[] = [ranksFlag, ...settingFlags];

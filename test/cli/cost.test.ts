@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectRefusal, Workplace } from "../support/command.ts";
 
@@ -111,6 +112,23 @@ describe("qkv cost", () => {
     expect(found.networks.map(({ gbits }: { gbits: number }) => gbits)).toEqual([1, 10, 100]);
     expect(found.memory[0].sums).toBe(4 * found.trained);
     expect((await json("part", "--ranks", "2", "--accumulate", "5")).accumulate).toBe(5);
+  });
+
+  it("foretells what docs/many-machines.md says", async () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/many-machines.md"), "utf8");
+    const rows = [...page.matchAll(/^\| GPT-2 (\w+) \| (\S+) \| (\S+) \| (.*) \|$/gm)];
+    expect(rows).toHaveLength(12);
+    const flags = "--batch 64 --accumulate 8 --ranks 2,4,8,16,32,64 --network 1,10,100".split(" ");
+    for (const size of ["small", "medium"])
+      for (const tflops of ["0.2", "3"]) {
+        const preset = size === "small" ? "gpt2" : "gpt2-medium";
+        const { networks } = await json("--preset", preset, "--host-tflops", tflops, ...flags);
+        for (const { gbits, ranks } of networks) {
+          const row = rows.find(([, model, speed, network]) => model === size && speed === tflops && network === `${gbits}`);
+          const shares = ranks.map(({ efficiency }: { efficiency: number }) => (100 * efficiency).toFixed(0));
+          expect(row?.[4].split(" | "), `${preset}, ${tflops} TFLOP/s, ${gbits} Gbit/s`).toEqual(shares);
+        }
+      }
   });
 
   it("foretells with what this machine computes", async () => {

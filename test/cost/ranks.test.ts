@@ -96,18 +96,21 @@ describe("the expected efficiency", () => {
     expect(rankTimes(8, await workOf("w1", 1, 16), bare(0.2), fast, plain)).toMatchObject({ rows: 2, efficiency: expect.closeTo(1, 6) });
   });
 
-  it.each<Way>([plain, { compress: "bf16", shardOptimizer: true }])("is 50 and 90 %% with the tokens that it says ($compress)", async (way) => {
-    const host = { ...bare(0.2), ...usualHost };
-    const work = await workOf("gpt2", 64);
-    const { tokensForHalf, tokensForNineTenths } = rankTimes(16, work, host, gigabit(1, 5e-5), way);
-    for (const [tokens, share] of [
-      [tokensForHalf, 0.5],
-      [tokensForNineTenths, 0.9],
-    ]) {
-      const sized = { ...work, batch: 16, tokens: tokens / 16, flops: (work.flops * tokens) / 16 / work.tokens };
-      expect(rankTimes(16, sized, host, gigabit(1, 5e-5), way).efficiency).toBeCloseTo(share, 3);
-    }
-  });
+  it.each<Way>([plain, { compress: "bf16", shardOptimizer: true }])(
+    "is 50 and 90 %% with the tokens that it says ($compress)",
+    async (way) => {
+      const host = { ...bare(0.2), ...usualHost };
+      const work = await workOf("gpt2", 64);
+      const { tokensForHalf, tokensForNineTenths } = rankTimes(16, work, host, gigabit(1, 5e-5), way);
+      for (const [tokens, share] of [
+        [tokensForHalf, 0.5],
+        [tokensForNineTenths, 0.9],
+      ]) {
+        const sized = { ...work, batch: 16, tokens: tokens / 16, flops: (work.flops * tokens) / 16 / work.tokens };
+        expect(rankTimes(16, sized, host, gigabit(1, 5e-5), way).efficiency).toBeCloseTo(share, 3);
+      }
+    },
+  );
 
   it("needs about (4/3) · F/B tokens of a host for 50 %, and nine times as many for 90 %, whatever the model", async () => {
     const least = (4 / 3) * (3e12 / 1.25e8);
