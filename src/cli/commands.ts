@@ -55,7 +55,7 @@ const commands = {
   cost: {
     arguments: { "[run]": "a run folder; without one, a model from --preset and the flags below" },
     summary:
-      "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs",
+      "parameters, FLOPs, bytes moved, arithmetic intensity, activation memory and KV-cache, by operation, layer and part, read off the graph that runs; with --ranks, what training on many hosts is expected to take",
   },
   export: {
     arguments: run,

@@ -14,6 +14,8 @@ import { parametersOf } from "../runtime/compile.ts";
 import { bareCommand } from "./commands.ts";
 import { costFacts } from "./cost-facts.ts";
 import { costModel, costModelFlags } from "./cost-model.ts";
+import { checkRankFlags, type RankOptions, rankCostFlags, rankFacts, rankForm } from "./cost-ranks.ts";
+import { ranksReport } from "./cost-ranks-report.ts";
 import { report, scalingReport } from "./cost-report.ts";
 import { addFlags, modelFlags, typedFlags } from "./flags.ts";
 import { writeOutput } from "./output-file.ts";
@@ -23,7 +25,7 @@ import { positive, wholeNumber } from "./values.ts";
 const number = (flags: string, what: string) => new Option(flags, what).argParser(wholeNumber);
 
 const costFlags: readonly Option[] = [
-  number("--batch <n>", "sequences at once (default 1, or the run's batch)"),
+  number("--batch <n>", "sequences at once (default 1, or the run's batch; with --ranks that of qkv train)"),
   number("--length <n>", "tokens of a sequence, or of a target (default the context)"),
   number("--source-length <n>", "tokens of a source (default the length)"),
   number("--decode <n>", "tokens that one decoded token sees, itself included (default the length)"),
@@ -35,7 +37,7 @@ const costFlags: readonly Option[] = [
   new Option("--json", "print one line of JSON and nothing else"),
 ];
 
-interface Options {
+interface Options extends RankOptions {
   readonly batch?: number;
   readonly length?: number;
   readonly sourceLength?: number;
@@ -55,10 +57,15 @@ With --json: {"model","parameters","batch","length","sourceLength"?,"decode","fl
 activationBytes (the most that is alive at once), keptBytes (what the way back reads again), parts, operations and layers; those
 at the top are of a training step. Bytes are bytes, intensities FLOPs for each byte.`;
 
-export const costCommand = addFlags(bareCommand("cost"), costFlags, costModelFlags, modelFlags).addHelpText("after", form);
+export const costCommand = addFlags(bareCommand("cost"), costFlags, rankCostFlags, costModelFlags, modelFlags).addHelpText(
+  "after",
+  form + rankForm,
+);
 
 costCommand.action(async (run: string | undefined, options: Options, command: Command) => {
+  checkRankFlags(options, command, flagsNamed("decode", "scaling", "out"));
   const out = checkedOut(options);
+  if (options.ranks) return printRanks(run, { ...options, ranks: options.ranks }, command);
   if (options.scaling) return printScaling(run, options, command);
   const { config, training, preset } = costModel(run, command);
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
@@ -72,6 +79,20 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   console.log(options.json ? JSON.stringify(facts) : report(facts));
 });
 
+const flagsNamed = (...names: readonly string[]): Option[] => costFlags.filter((flag) => names.includes(flag.attributeName()));
+
+async function printRanks(
+  run: string | undefined,
+  { tokens, measure, threads, json, ...options }: Options & { readonly ranks: readonly number[] },
+  command: Command,
+): Promise<void> {
+  const { config, training } = costModel(run, command);
+  const whole = command.getOptionValueSource("tokens") === "cli";
+  const { batch = training.batch } = options;
+  const facts = await rankFacts({ ...options, config, training, batch, ...(whole && { tokens }), ...(measure && { threads }) });
+  console.log(json ? JSON.stringify(facts) : ranksReport(facts));
+}
+
 function checkedOut({ out, measure, scaling }: Options): string | undefined {
   if (out === undefined) return undefined;
   if (!measure || scaling) throw new ConfigError("--out draws a roofline of what was measured; give --measure too, and no --scaling");
@@ -80,7 +101,7 @@ function checkedOut({ out, measure, scaling }: Options): string | undefined {
 }
 
 async function printScaling(run: string | undefined, { measure, threads, json }: Options, command: Command): Promise<void> {
-  const sizes = costFlags.filter((flag) => ["batch", "length", "sourceLength", "decode"].includes(flag.attributeName()));
+  const sizes = flagsNamed("batch", "length", "sourceLength", "decode");
   const [own] = run === undefined ? typedFlags(command, [...modelFlags, ...costModelFlags, ...sizes]) : [run];
   if (own !== undefined) throw new ConfigError(`--scaling counts a layer in many sizes of its own, so ${own} has no meaning beside it`);
   const found = { counted: await countedScaling(nodeDevice()), ...(measure && { measured: await measuredScaling(threads) }) };

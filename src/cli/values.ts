@@ -35,6 +35,12 @@ export function share(text: string): number {
   return value;
 }
 
+/** Several values with commas between them. */
+export const listOf =
+  <Value>(parse: (text: string) => Value) =>
+  (text: string): Value[] =>
+    text.split(",").map((one) => parse(one));
+
 /** Names with commas between them; several flags count together. */
 export function scopes(text: string, before: readonly string[] = []): string[] {
   const names = text.split(",").map((name) => name.trim());

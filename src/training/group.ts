@@ -51,7 +51,7 @@ export function partOf(count: number, rank: number, size: number): Part {
 }
 
 /** Numbers that are on their way to one rank at once. */
-const mostOnTheWay = 2 ** 22;
+export const mostOnTheWay = 2 ** 22;
 
 export class Group {
   readonly rank: number;

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { expectRefusal, Workplace } from "../support/command.ts";
 
@@ -70,7 +71,82 @@ describe("qkv cost", () => {
     expect(stdout).toMatch(/^feed-forward +2 {2}2\.000$/m);
   });
 
+  it("foretells training on many hosts, for each network, in a hundred columns", async () => {
+    const flags = "--preset gpt2 --batch 64 --accumulate 8 --ranks 2,8,64 --network 1,10 --tokens 2.5e9";
+    const { stdout } = await place.done("cost", ...flags.split(" "));
+    expect(stdout).toContain("decoder with 124,439,808 parameters; one rank on each host");
+    expect(stdout).toContain("524,288 tokens (batch 64 × length 1,024 × accumulate 8), 423 TFLOP");
+    expect(stdout).toContain("200 GFLOP/s (assumed; --host-tflops, --measure): 35.3 min a step alone");
+    expect(stdout).toMatch(/At 1 Gbit\/s\n\nranks [\s\S]*^8 +4\.41 min[\s\S]*At 10 Gbit\/s\n\nranks [\s\S]*Memory of a rank/m);
+    for (const line of stdout.split("\n")) expect([...line].length, line).toBeLessThanOrEqual(100);
+  });
+
+  it("foretells it as JSON, with the flags of train", async () => {
+    const found = await json(
+      ..."--preset w2 --batch 8 --ranks 2,4 --network 1 --host-tflops 3 --shard-optimizer --compress bf16".split(" "),
+    );
+    expect(found).toMatchObject({
+      parameters: 10_770_816,
+      trained: 10_770_816,
+      tokens: 2048,
+      way: { compress: "bf16", shardOptimizer: true },
+    });
+    expect(found.host).toMatchObject({ flopsPerSecond: 3e12, from: "given" });
+    const [{ gbits, ranks }] = found.networks;
+    expect([gbits, ranks.map((one: { ranks: number }) => one.ranks)]).toEqual([1, [2, 4]]);
+    for (const { seconds, computing, exchanging, updating, efficiency } of ranks) {
+      expect(seconds).toBeCloseTo(computing + exchanging + updating, 9);
+      expect(efficiency).toBeLessThan(1);
+    }
+    expect(found.memory[1].optimizer).toEqual({ whole: 8 * 10_770_816, sharded: 2 * 10_770_816 });
+  });
+
+  it("foretells the training of a run, with its batch, its accumulation and what it trains", async () => {
+    const text = place.write("b.txt", "to be or not to be, that is the question. ".repeat(40));
+    const flags =
+      "--layers 1 --heads 1 --width 16 --context 16 --batch 4 --accumulate 3 --freeze decoder/tokens --steps 2 --threads 1 --out part";
+    await place.done("train", text, ...flags.split(" "));
+    const found = await json("part", "--ranks", "2");
+    expect([found.batch, found.length, found.accumulate, found.tokens]).toEqual([4, 16, 3, 4 * 16 * 3]);
+    expect(found.parameters - found.trained).toBe(16 * found.model.vocab);
+    expect(found.networks.map(({ gbits }: { gbits: number }) => gbits)).toEqual([1, 10, 100]);
+    expect(found.memory[0].sums).toBe(4 * found.trained);
+    expect((await json("part", "--ranks", "2", "--accumulate", "5")).accumulate).toBe(5);
+  });
+
+  it("foretells what docs/many-machines.md says", async () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/many-machines.md"), "utf8");
+    const rows = [...page.matchAll(/^\| GPT-2 (\w+) \| (\S+) \| (\S+) \| (.*) \|$/gm)];
+    expect(rows).toHaveLength(12);
+    const flags = "--batch 64 --accumulate 8 --ranks 2,4,8,16,32,64 --network 1,10,100".split(" ");
+    for (const size of ["small", "medium"])
+      for (const tflops of ["0.2", "3"]) {
+        const preset = size === "small" ? "gpt2" : "gpt2-medium";
+        const { networks } = await json("--preset", preset, "--host-tflops", tflops, ...flags);
+        for (const { gbits, ranks } of networks) {
+          const row = rows.find(([, model, speed, network]) => model === size && speed === tflops && network === `${gbits}`);
+          const shares = ranks.map(({ efficiency }: { efficiency: number }) => (100 * efficiency).toFixed(0));
+          expect(row?.[4].split(" | "), `${preset}, ${tflops} TFLOP/s, ${gbits} Gbit/s`).toEqual(shares);
+        }
+      }
+  });
+
+  it("foretells with what this machine computes", async () => {
+    const small = "--layers 1 --heads 2 --width 32 --length 16 --batch 4 --threads 1 --ranks 2 --measure";
+    const found = await json(...small.split(" "));
+    expect(found.host.from).toBe("measured");
+    expect(found.host.flopsPerSecond).toBe(found.measured.phases.training.flopsPerSecond);
+    expect(Object.keys(found.measured.phases)).toEqual(["training"]);
+  });
+
   it.each<[string, string, number, string]>([
+    ["a network without ranks", "--network 10", 2, "--network is for training on many hosts; give --ranks too"],
+    ["no ranks", "--ranks 0", 2, "a whole number from 1 on is wanted"],
+    ["ranks that are no list", "--ranks 2,,4", 2, "a whole number from 1 on is wanted"],
+    ["a network without speed", "--ranks 2 --network 0", 2, "a number above 0 is wanted"],
+    ["a speed beside a measured one", "--ranks 2 --measure --host-tflops 1", 2, "give one of them"],
+    ["a decoded token on many hosts", "--ranks 2 --decode 5", 2, "so --decode has no meaning beside it"],
+    ["a picture of many hosts", "--ranks 2 --measure --out a.svg", 2, "so --out has no meaning beside it"],
     ["a preset that there is not", "--preset gpt3-176b", 2, 'did you mean "gpt3-175b"?'],
     ["a length past a learned table", "--preset w1 --length 65", 2, "a length of 65 is more than the 64 positions that the model learns"],
     ["a setting that does not fit", "--heads 3", 2, "--heads: a --width of 128 is not divisible into 3 heads"],
