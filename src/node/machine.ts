@@ -1,4 +1,4 @@
-import { availableParallelism, freemem } from "node:os";
+import { availableParallelism, cpus, freemem } from "node:os";
 
 /** Bytes that a program may still take on this machine. */
 export const freeMemory = (): number => (typeof process.availableMemory === "function" ? process.availableMemory() : freemem());
@@ -11,5 +11,5 @@ function neighbours({ env } = process): number {
   return Math.max(1, told.find((count) => count > 0) ?? 1);
 }
 
-/** More threads than this rarely pay for small models. Ranks on one machine share its cores. */
-export const usualThreads = (): number => Math.max(1, Math.min(8, Math.floor(availableParallelism() / neighbours())));
+/** More threads than this rarely pay for small models. Ranks on one machine share its cores; one that a launcher bound to some has these. */
+export const usualThreads = (): number => Math.max(1, Math.min(8, availableParallelism(), Math.floor(cpus().length / neighbours())));
