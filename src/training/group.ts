@@ -50,8 +50,8 @@ export function partOf(count: number, rank: number, size: number): Part {
   return { from: at(rank), to: at(rank + 1) };
 }
 
-/** Numbers that are on their way to one rank at once. */
-export const mostOnTheWay = 2 ** 22;
+/** Numbers that are on their way to one rank at once: few enough that they are added while they are near the processor. */
+export const mostOnTheWay = 2 ** 19;
 
 export class Group {
   readonly rank: number;
@@ -61,6 +61,7 @@ export class Group {
   readonly #compress: Compression;
   readonly #clock: () => number;
   #seconds = 0;
+  #incoming = new Uint8Array(0);
 
   constructor(wire: Wire | undefined, { compress = "none", hosts = [], clock = () => 0 }: GroupOptions = {}) {
     this.#wire = wire;
@@ -140,12 +141,12 @@ export class Group {
     return this.#timed(async (wire) => {
       for (const pieces of this.#pieces(values.length)) {
         const { from, count } = pieces[rank];
-        const into = new Uint8Array(pack.bytes * count * size);
         const received = after(new Array<number>(size).fill(pack.bytes * count));
+        const into = this.#room(pack.bytes * count * size);
         const { bytes, sent } = pack.outgoing(values, pieces);
         await wire.scatter(bytes, sent, into, received);
-        const sum = values.subarray(from, from + count).fill(0);
-        for (const place of received.places) add(sum, pack.incoming(into, place, count));
+        const sum = values.subarray(from, from + count);
+        for (const [r, place] of received.places.entries()) add(sum, pack.incoming(into, place, count), r === 0);
       }
     });
   }
@@ -158,11 +159,17 @@ export class Group {
         const { from: at, count: length } = pieces[this.rank];
         const { bytes: own } = pack.outgoing(values.slice(at, at + length), [{ from: 0, count: length }]);
         const received = after(pieces.map(({ count }) => pack.bytes * count));
-        const into = new Uint8Array(received.counts.reduce((a, b) => a + b, 0));
+        const into = this.#room(pack.bytes * pieces.reduce((sum, { count }) => sum + count, 0));
         await wire.spread(own, into, received);
         for (const [r, { from, count }] of pieces.entries()) values.set(pack.incoming(into, received.places[r], count), from);
       }
     });
+  }
+
+  /** Bytes for what comes in, the same ones every time. */
+  #room(bytes: number): Uint8Array {
+    if (this.#incoming.length < bytes) this.#incoming = new Uint8Array(bytes);
+    return this.#incoming.subarray(0, bytes);
   }
 
   /** A piece of every part at a time. */
@@ -210,9 +217,10 @@ function after(counts: readonly number[]): Stretches {
   return { places: Int32Array.from(places), counts: Int32Array.from(counts) };
 }
 
-/** Each addition is rounded, in the order in which it is made. */
-function add(sum: Float32Array, more: Float32Array): void {
-  for (let i = 0; i < sum.length; i++) sum[i] += more[i];
+/** Each addition is rounded, in the order in which it is made. The first is to nothing. */
+function add(sum: Float32Array, more: Float32Array, first: boolean): void {
+  if (first) for (let i = 0; i < sum.length; i++) sum[i] = 0 + more[i];
+  else for (let i = 0; i < sum.length; i++) sum[i] += more[i];
 }
 
 /** How numbers lie while they are on their way. */
