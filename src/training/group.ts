@@ -50,8 +50,8 @@ export function partOf(count: number, rank: number, size: number): Part {
   return { from: at(rank), to: at(rank + 1) };
 }
 
-/** Numbers that are on their way to one rank at once: few enough that they are added while they are near the processor. */
-export const mostOnTheWay = 2 ** 19;
+/** Numbers that are on their way to one rank at once. */
+export const mostOnTheWay = 2 ** 22;
 
 export class Group {
   readonly rank: number;
