@@ -8,6 +8,10 @@ export type ErrorCode =
   | "engine"
   /** The package that computes is not installed, or does not load. */
   | "engine.missing"
+  /** A device that this machine, or this installation, has not. */
+  | "engine.device"
+  /** Something that a device would have left to another. */
+  | "engine.elsewhere"
   | "config"
   | "config.unknown-key"
   /** A preset, recipe, model, row … that there is not. */

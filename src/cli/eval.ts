@@ -4,6 +4,7 @@ import { ConfigError } from "../base/errors.ts";
 import type { Measures } from "../evaluation/evaluate.ts";
 import { open, type Trained } from "../library/trained.ts";
 import { givesSeveral } from "../models/any.ts";
+import type { DeviceName } from "../node/devices.ts";
 import { confusionMatrix } from "../pictures/confusion-matrix.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
@@ -16,6 +17,7 @@ import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 interface Options {
   readonly json?: boolean;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly adapter?: string;
   readonly weights?: Precision;
   readonly beams?: number;
@@ -27,9 +29,9 @@ const pictureFlags: readonly Option[] = [new Option("--out <file>", "the confusi
 
 export const evalCommand = addFlags(bareCommand("eval"), pictureFlags, columnFlags, beamFlags, engineFlags).action(
   async (folder: string, files: string[], options: Options, command: Command) => {
-    const { json, threads, adapter, weights: precision, beams, lengthPenalty, out } = options;
+    const { json, threads, device, adapter, weights: precision, beams, lengthPenalty, out } = options;
     const begin = performance.now();
-    const run = open(folder, { threads, precision, adapter });
+    const run = open(folder, { threads, device, precision, adapter });
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     if (run.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
       throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.task}`);

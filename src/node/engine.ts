@@ -1,8 +1,10 @@
 import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { DType, HostArray, TypedArray } from "../base/arrays.ts";
 import { EngineError } from "../base/errors.ts";
+import { call, sentence } from "../base/sentence.ts";
+import { type Feature, standardFeatures } from "../graph/target.ts";
 import { sequenceName } from "../onnx/emit.ts";
-import type { Arrays, Engine, Session, SessionOptions } from "../runtime/session.ts";
+import { type Arrays, type DeviceArray, type Engine, type Feeds, isHeld, type Session, type SessionOptions } from "../runtime/session.ts";
 
 type Ort = typeof import("onnxruntime-node");
 let loading: Promise<Ort> | undefined;
@@ -11,7 +13,7 @@ let loading: Promise<Ort> | undefined;
 export const nodeEngine: Engine = {
   name: "onnxruntime-node",
   can: () => true, // ONNX Runtime on a CPU has every feature that there is
-  async createSession(model, options = {}) {
+  createSession: async (model, options = {}) => {
     const ort = await load();
     try {
       return new NodeSession(ort, await ort.InferenceSession.create(model, ortOptions(options)));
@@ -20,6 +22,65 @@ export const nodeEngine: Engine = {
     }
   },
 };
+
+/** What is known of an execution provider. */
+export interface Provider {
+  readonly name: string;
+  /** Features that it has beside the standard's, and those of the standard that it has not. */
+  readonly has?: readonly Feature[];
+  readonly lacks: readonly Feature[];
+  /** Whether the binding can leave outputs in its memory. */
+  readonly holds: boolean;
+}
+
+/**
+ * ONNX Runtime inside Node, on a device beside the processor. Kernels of devices are looked up by the version in which an operator last changed, and many are not
+ * registered for opset 22 and later, so models for them are written in 21. Whatever no kernel is found for would be given to the CPU; sessions are made so
+ * that they are refused then (`session.disable_cpu_ep_fallback`).
+ */
+export const providerEngine = ({ name, has = [], lacks, holds }: Provider): Engine => ({
+  name,
+  opset: 21,
+  host: nodeEngine,
+  holds,
+  can: (feature) => has.includes(feature) || (standardFeatures.has(feature) && !lacks.includes(feature)),
+  createSession: async (model, options = {}) => {
+    const ort = await load();
+    const { extra, ...rest } = ortOptions(options);
+    const { keep = [], openSizes } = options;
+    const strict = { ...(extra?.session as object), ...(!openSizes && { disable_cpu_ep_fallback: "1" }) };
+    const kept = Object.fromEntries(keep.map((output) => [output, "gpu-buffer" as const]));
+    try {
+      const session = await ort.InferenceSession.create(model, {
+        ...rest,
+        executionProviders: [name],
+        extra: { session: strict },
+        ...(keep.length > 0 && { preferredOutputLocation: kept }),
+      });
+      return new NodeSession(ort, session);
+    } catch (error) {
+      throw refused(name, error);
+    }
+  },
+});
+
+function refused(device: string, error: unknown): EngineError {
+  const said = message(error);
+  if (said.includes("assigned to the default CPU EP"))
+    return new EngineError(`${device} lacks an operator of the model, which is refused rather than computed elsewhere`, {
+      code: "engine.elsewhere",
+      cause: error,
+    });
+  if (/adapter|is unsupported|provider|device|library|driver/i.test(said))
+    return new EngineError(sentence`${device} cannot be used here: ${withoutPlace(said)}; what can be is told by ${call("devices")}`, {
+      code: "engine.device",
+      cause: error,
+    });
+  return new EngineError(`ONNX Runtime refused the model for ${device}: ${said}`, { cause: error });
+}
+
+/** What ONNX Runtime says, without the line of its own source. */
+export const withoutPlace = (said: string): string => said.replace(/^.*\bwas false\.\s*/, "").replace(/^\/\S+:\d+ [^\n]*?\) /, "");
 
 async function load(): Promise<Ort> {
   loading ??= import("onnxruntime-node").then(
@@ -63,12 +124,15 @@ class NodeSession implements Session {
     this.#session = session;
   }
 
-  async run(feeds: Arrays, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
+  async run(feeds: Feeds, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
     const session = this.#session;
     if (!session) throw new EngineError("this session was released and cannot run again; create another");
     try {
       const ortFeeds: Record<string, OrtTensor> = {};
-      for (const name in feeds) ortFeeds[name] = this.#wrap(feeds[name]);
+      for (const name in feeds) {
+        const x = feeds[name];
+        ortFeeds[name] = isHeld(x) ? (x as HeldTensor).tensor : this.#wrap(x);
+      }
       const fetches: Record<string, OrtTensor | null> = {};
       for (const name of outputs) fetches[name] = into[name] ? this.#wrap(into[name]) : null;
       const inPlace = session.outputNames[0] === sequenceName && outputs.every((name) => into[name]);
@@ -99,6 +163,24 @@ class NodeSession implements Session {
   }
 }
 
+/** An output that stayed on the device. The binding cannot read one (to ask it for the numbers ends the process): only sessions can. */
+class HeldTensor implements DeviceArray {
+  readonly place = "device";
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly tensor: OrtTensor;
+
+  constructor(tensor: OrtTensor) {
+    this.tensor = tensor;
+    this.dtype = tensor.type as DType;
+    this.shape = tensor.dims;
+  }
+
+  release(): void {
+    this.tensor.dispose();
+  }
+}
+
 /**
  * Runs with every output in a buffer of ours. The binding (1.30) fills these buffers and then copies each of them once more
  * into a new one, which nobody needs, and which costs 5 % of a small training step with the garbage it makes. It stops at an
@@ -120,5 +202,9 @@ async function runInPlace(
   return !Object.is(first.data[0], untouched);
 }
 
-const unwrap = (x: OrtTensor): HostArray => ({ dtype: x.type as DType, shape: x.dims, data: x.data as TypedArray });
+/** A kept output is a `DeviceArray`; whoever asked for it knows. */
+const unwrap = (x: OrtTensor): HostArray =>
+  x.location === "cpu"
+    ? { dtype: x.type as DType, shape: x.dims, data: x.data as TypedArray }
+    : (new HeldTensor(x) as DeviceArray as unknown as HostArray);
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0];

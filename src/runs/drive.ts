@@ -8,7 +8,7 @@ import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { takesAnyLength } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
-import { nodeDevice } from "../node/device.ts";
+import { deviceOf } from "../node/devices.ts";
 import type { Device } from "../runtime/device.ts";
 import { fit, noProgress, type Progress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
 import type { Optimizer } from "../training/optimizer.ts";
@@ -101,7 +101,7 @@ export async function* drive(
   const { folder, config } = run;
   const { model, training } = config;
   const { steps, seed, threads } = training;
-  const device = { ...(options.device ?? nodeDevice()), threads };
+  const device = { ...deviceOf(options.device ?? training.device), threads };
   const { loss, scored, layout, parameters, baked } = traineeOf(run, material);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
