@@ -16,6 +16,7 @@ export {
 } from "../base/errors.ts";
 export type { Sentence, Words } from "../base/sentence.ts";
 export type { Ids } from "../batches/ids.ts";
+export { type CheckOptions, checkDevice, type DeviceCheck } from "../bench/check-device.ts";
 export type { DataSource } from "../data/source.ts";
 export { readExamples } from "../disk/text-files.ts";
 export { type BatchMeasures, evaluateBatches } from "../evaluation/batches.ts";

@@ -14,6 +14,8 @@ export type Feature =
   | "log-softmax"
   /** Bytes that are compared as they are. */
   | "byte-comparisons"
+  /** Truths that are cut, joined, turned and filled up like numbers. */
+  | "truths-moved"
   /** Or of truths. */
   | "logical-or"
   /** Weights in a file beside the model. */
@@ -35,6 +37,7 @@ export const standardFeatures: ReadonlySet<Feature> = new Set([
   "log-softmax",
   "byte-comparisons",
   "logical-or",
+  "truths-moved",
 ]);
 
 /** Whoever follows the ONNX standard. */

@@ -26,7 +26,13 @@ export type DeviceChoice = (typeof deviceChoices)[number];
  */
 const providers: Readonly<Record<Exclude<DeviceName, "cpu">, Provider>> = {
   cuda: { name: "cuda", has: ["fused-products"], lacks: ["byte-comparisons"], holds: false },
-  webgpu: { name: "webgpu", lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or"], holds: true },
+  webgpu: {
+    name: "webgpu",
+    lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or", "truths-moved"],
+    holds: true,
+    // Else the graph is turned to channels-last on the way in, optimiser off or not, with transposes that WebGPU has no kernel for.
+    options: { preferredLayout: "NCHW" },
+  },
   dml: { name: "dml", lacks: ["byte-comparisons"], holds: false },
   coreml: { name: "coreml", lacks: ["float64", "byte-comparisons"], holds: false },
 };

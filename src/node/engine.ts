@@ -2,8 +2,10 @@ import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { DType, HostArray, TypedArray } from "../base/arrays.ts";
 import { EngineError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
+import { buildGraph, tensorFunction } from "../graph/graph.ts";
 import { type Feature, standardFeatures } from "../graph/target.ts";
-import { sequenceName } from "../onnx/emit.ts";
+import { float32 } from "../graph/type.ts";
+import { emitOnnx, sequenceName } from "../onnx/emit.ts";
 import { type Arrays, type DeviceArray, type Engine, type Feeds, isHeld, type Session, type SessionOptions } from "../runtime/session.ts";
 
 type Ort = typeof import("onnxruntime-node");
@@ -31,6 +33,8 @@ export interface Provider {
   readonly lacks: readonly Feature[];
   /** Whether the binding can leave outputs in its memory. */
   readonly holds: boolean;
+  /** Its own options. */
+  readonly options?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -38,31 +42,44 @@ export interface Provider {
  * registered for opset 22 and later, so models for them are written in 21. Whatever no kernel is found for would be given to the CPU; sessions are made so
  * that they are refused then (`session.disable_cpu_ep_fallback`).
  */
-export const providerEngine = ({ name, has = [], lacks, holds }: Provider): Engine => ({
-  name,
-  opset: 21,
-  host: nodeEngine,
-  holds,
-  can: (feature) => has.includes(feature) || (standardFeatures.has(feature) && !lacks.includes(feature)),
-  createSession: async (model, options = {}) => {
-    const ort = await load();
-    const { extra, ...rest } = ortOptions(options);
-    const { keep = [], openSizes } = options;
-    const strict = { ...(extra?.session as object), ...(!openSizes && { disable_cpu_ep_fallback: "1" }) };
-    const kept = Object.fromEntries(keep.map((output) => [output, "gpu-buffer" as const]));
-    try {
-      const session = await ort.InferenceSession.create(model, {
-        ...rest,
-        executionProviders: [name],
-        extra: { session: strict },
-        ...(keep.length > 0 && { preferredOutputLocation: kept }),
-      });
-      return new NodeSession(ort, session);
-    } catch (error) {
-      throw refused(name, error);
-    }
-  },
-});
+export function providerEngine({ name, has = [], lacks, holds, options: own = {} }: Provider): Engine {
+  const executionProviders = [{ name, ...own }];
+  /** What a device knows (its adapter, compiled shaders) goes with its last session; this one stays. */
+  let anchor: Promise<unknown> | undefined;
+  const anchored = (ort: Ort) => {
+    anchor ??= ort.InferenceSession.create(emptyModel, { ...ortOptions({}), executionProviders });
+    return anchor;
+  };
+  return {
+    name,
+    opset: 21,
+    host: nodeEngine,
+    holds,
+    can: (feature) => has.includes(feature) || (standardFeatures.has(feature) && !lacks.includes(feature)),
+    createSession: async (model, options = {}) => {
+      const ort = await load();
+      const { extra, ...rest } = ortOptions(options);
+      const { keep = [], openSizes } = options;
+      const strict = { ...(extra?.session as object), ...(!openSizes && { disable_cpu_ep_fallback: "1" }) };
+      const kept = Object.fromEntries(keep.map((output) => [output, "gpu-buffer" as const]));
+      try {
+        await anchored(ort);
+        const session = await ort.InferenceSession.create(model, {
+          ...rest,
+          executionProviders,
+          extra: { session: strict },
+          ...(keep.length > 0 && { preferredOutputLocation: kept }),
+        });
+        return new NodeSession(ort, session, { narrows: lacks.includes("int64") });
+      } catch (error) {
+        throw refused(name, error);
+      }
+    },
+  };
+}
+
+/** The smallest model that there is: a number that is handed on. */
+const emptyModel = emitOnnx(buildGraph(tensorFunction({ x: float32([1]) }, (_, { x }) => ({ y: x }))), { opset: 21 });
 
 function refused(device: string, error: unknown): EngineError {
   const said = message(error);
@@ -119,9 +136,13 @@ class NodeSession implements Session {
   /** Tensors around arrays that come again (weights, gradients): wrapping is the slow part of a small run. */
   readonly #wrapped = new WeakMap<HostArray, OrtTensor>();
 
-  constructor(ort: Ort, session: InferenceSession) {
+  /** Whether whole numbers of 64 bits are fed as such of 32. */
+  readonly #narrows: boolean;
+
+  constructor(ort: Ort, session: InferenceSession, { narrows = false }: { readonly narrows?: boolean } = {}) {
     this.#ort = ort;
     this.#session = session;
+    this.#narrows = narrows;
   }
 
   async run(feeds: Feeds, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
@@ -157,7 +178,10 @@ class NodeSession implements Session {
   #wrap(x: HostArray): OrtTensor {
     const found = this.#wrapped.get(x);
     if (found) return found;
-    const tensor = new this.#ort.Tensor(x.dtype as "float32", x.data as Float32Array, x.shape);
+    const tensor =
+      this.#narrows && x.dtype === "int64"
+        ? new this.#ort.Tensor("int32", Int32Array.from(x.data as BigInt64Array, Number), x.shape)
+        : new this.#ort.Tensor(x.dtype as "float32", x.data as Float32Array, x.shape);
     this.#wrapped.set(x, tensor);
     return tensor;
   }

@@ -244,7 +244,7 @@ class ModelWriter implements Emitter {
   }
 
   #declareInput(name: string, tensor: Tensor): void {
-    this.#inputs.push(valueInfo(name, tensor.type));
+    this.#inputs.push(valueInfo(name, { ...tensor.type, dtype: this.#kept(tensor.dtype) }));
     this.#values.set(tensor, name);
   }
 

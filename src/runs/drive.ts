@@ -161,6 +161,7 @@ export async function* drive(
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,
+      resident: true,
       baked,
       symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
@@ -191,6 +192,7 @@ export async function* drive(
       interrupted = report.step < steps && report.kind !== "stopped" && (options.signal?.aborted ?? false);
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
+        await optimizer.bringHome();
         await turns.through(disk.saver.save(progress));
         yield { kind: "saved", step: report.step };
       }

@@ -166,7 +166,10 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     const model = emitOnnx(graph, { target, weights: source, sequence: differentiates && this.#engine.can("outputs-in-place") });
     const keep = this.#options.keep?.map(outputName);
     const session = await sessionOnDevice(this.#engine, model, { threads, folder, profile, denormals, keep }, graph, (bind) =>
-      prepareGraph(this.#fn, { ...this.#options, bind }, this.#engine, { ...this.#options, folds: false }),
+      prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes, ...bind } }, this.#engine, {
+        ...this.#options,
+        folds: false,
+      }),
     );
     return new Program(graph, session, { differentiates, fed });
   }

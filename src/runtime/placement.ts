@@ -3,6 +3,7 @@ import { copyNode } from "../graph/cleanup.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { input, isConstant, isLeaf } from "../graph/leaves.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
+import { showType } from "../graph/type.ts";
 import { emitOnnx, operatorsOf } from "../onnx/emit.ts";
 import type { Sizes } from "./feeds.ts";
 import type { Engine, Session, SessionOptions } from "./session.ts";
@@ -54,7 +55,7 @@ async function lackingIn(graph: Graph, engine: Engine): Promise<string[]> {
   const kinds = new Map<string, Node>();
   for (const node of graphNodes(graph)) {
     if (isLeaf(node)) continue;
-    const kind = [node.op.name, ...node.inputs.map(({ dtype, rank }) => `${dtype}${rank}`)].join(" ");
+    const kind = [node.op.name, ...[...node.inputs, ...node.outputs].map(({ type }) => showType(type))].join(" ");
     if (!kinds.has(kind)) kinds.set(kind, node);
   }
   const found: string[] = [];

@@ -6,6 +6,7 @@ import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Optimizer } from "./optimizer.ts";
+import { ResidentTraining } from "./resident.ts";
 
 export interface StepReport {
   readonly kind: "step";
@@ -74,6 +75,11 @@ export interface FitOptions {
   readonly progress?: Progress;
   /** Aborted, it ends before the next step, and throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /**
+   * On a device that can hold them, weights and what the optimizer remembers stay there between the steps, and the optimizer's buffers are those of before
+   * until `optimizer.bringHome()`; it is called before validations and at the end. Without it, all are here after every step.
+   */
+  readonly resident?: boolean;
   /** Seconds. */
   readonly clock: () => number;
 }
@@ -94,20 +100,29 @@ export async function* fit(
   const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
   const outputs = ["loss", report];
   const keeps = options.checkpointBlocks ? "block inputs" : "everything";
+  const holds = options.resident && device.engine.holds && (options.accumulate ?? 1) === 1;
+  const resident = holds
+    ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, checkpointBlocks: options.checkpointBlocks })
+    : undefined;
+  if (resident) optimizer.bringHome = () => resident.bringHome();
   const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 });
+  let broken = false; // a device that failed is asked no more
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       options.signal?.throwIfAborted();
       const begin = clock();
-      const { loss: value, objective, tokens } = await gradients(step, optimizer, batches, chance, options.accumulate ?? 1, report);
       const rate = learningRate(optimizer.steps + 1);
-      const norm = optimizer.step(rate);
+      const there = resident && (await residentStep(resident, optimizer, batches, rate, chance));
+      const computed = there ?? (await gradients(step, optimizer, batches, chance, options.accumulate ?? 1, report));
+      const { loss: value, objective, tokens } = computed;
+      const norm = there ? there.norm : optimizer.step(rate);
       if (!Number.isFinite(norm))
         throw new NonFiniteError(`${whichGradient(optimizer)}; the weights were not touched`, { step: optimizer.steps + 1 });
       const apart = report === "loss" ? {} : { objective };
       yield { kind: "step", step: optimizer.steps, loss: value, ...apart, lr: rate, norm, tokens, seconds: clock() - begin };
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
+      await optimizer.bringHome();
       const found = await validation.loss(optimizer.weights);
       if (!Number.isFinite(found)) throw new NonFiniteError(`the validation loss is ${found}`, { step: optimizer.steps });
       const improved = found < progress.bestLoss;
@@ -116,9 +131,22 @@ export async function* fit(
       if (progress.waited >= patience) yield { kind: "stopped", step: optimizer.steps, waited: progress.waited };
     }
     return progress;
+  } catch (error) {
+    broken = !(error instanceof NonFiniteError);
+    throw error;
   } finally {
+    if (resident) {
+      if (!broken) await optimizer.bringHome();
+      optimizer.bringHome = async () => {};
+      await resident.release();
+    }
     await step.release();
   }
+}
+
+async function residentStep(resident: ResidentTraining, { steps }: Optimizer, batches: Batches, rate: number, chance: Chance) {
+  const batch = batches.batch(steps);
+  return { ...(await resident.step(batch, rate, chance.fork("dropout").fork(steps))), tokens: batch.tokens };
 }
 
 /** The gradient of the mean loss over one batch, or over several that count by their targets; nothing is touched but the gradients. */

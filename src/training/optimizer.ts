@@ -1,5 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { kernelBytes } from "./kernels.wasm.ts";
 
@@ -16,6 +17,19 @@ export interface OptimizerOptions {
   /** Bytes that one WebAssembly memory may take; 4 GiB, where it ends, unless less is given. */
   readonly memory?: number;
 }
+
+/** One parameter in a graph that takes a step: its gradient is clipped already. */
+export interface InGraph {
+  readonly weight: Tensor;
+  readonly gradient: Tensor;
+  /** What is remembered of it, by name. */
+  readonly state: Readonly<Record<string, Tensor>>;
+  readonly decays: boolean;
+  /** The numbers of the step. */
+  readonly numbers: Readonly<Record<string, Tensor>>;
+}
+
+export type Moved = Pick<InGraph, "weight" | "state">;
 
 export interface Kernels {
   sumSquares(x: number, count: number): number;
@@ -86,10 +100,14 @@ export abstract class Optimizer {
   readonly state: ReadonlyMap<string, ParameterBuffer>;
   /** Steps taken so far. */
   steps = 0;
+  /** Where weights and state are on a device while they are trained: copies them into the buffers here. */
+  bringHome: () => Promise<void> = async () => {};
   protected readonly kernels: Kernels;
   protected readonly weightDecay: number;
   readonly #sums: ParameterBuffer | undefined;
-  readonly #clip: number;
+  /** The longest gradient. */
+  readonly clip: number;
+  readonly #decays: (shape: readonly number[]) => boolean;
   readonly #segments: readonly Segment[];
   readonly #staging: Staging | undefined;
 
@@ -114,12 +132,24 @@ export abstract class Optimizer {
     const code = Uint8Array.from(atob(kernelBytes), (c) => c.charCodeAt(0));
     this.kernels = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as unknown as Kernels;
     this.weightDecay = weightDecay;
-    this.#clip = clip;
-    this.#segments = segments(this.weights, trained, (shape) => weightDecay > 0 && (decayAll || shape.length > 1));
+    this.clip = clip;
+    this.#decays = (shape) => weightDecay > 0 && (decayAll || shape.length > 1);
+    this.#segments = segments(this.weights, trained, this.#decays);
   }
 
   /** Moves one stretch of weights; the gradient counts `scale` times. */
   protected abstract move(segment: Segment, learningRate: number, scale: number): void;
+
+  /** What changes from step to step in a graph that takes them: of the next one, with this learning rate. */
+  abstract numbers(learningRate: number): Readonly<Record<string, number>>;
+
+  /** The same step as `move` takes, as graph. */
+  abstract moved(given: InGraph): Moved;
+
+  /** Whether a parameter decays. */
+  decays(name: string): boolean {
+    return this.#decays(this.weights.view(name).shape);
+  }
 
   /** The length of the whole gradient. */
   gradientNorm(): number {
@@ -149,7 +179,7 @@ export abstract class Optimizer {
     const norm = this.gradientNorm();
     if (!Number.isFinite(norm)) return norm;
     this.steps++;
-    const scale = norm > this.#clip ? this.#clip / norm : 1;
+    const scale = norm > this.clip ? this.clip / norm : 1;
     const writes = [this.weights, ...this.state.values()];
     for (const segment of this.#segments)
       this.#each(segment, { reads: [...writes, this.gradients], writes }, (piece) => this.move(piece, learningRate, scale));
