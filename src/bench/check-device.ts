@@ -34,7 +34,7 @@ export interface OpCheck {
   readonly cases: number;
   /** The largest difference, relative to the largest number. */
   readonly gap: number;
-  /** Why the device does not have it at all. */
+  /** Why the device does not have it, or some of its types; these cases are not counted. */
   readonly refused?: string;
   /** The first that went wrong. */
   readonly wrong?: string;
@@ -121,34 +121,42 @@ type AnyExample = Example<never>;
 /** Fed from outside, nothing to compute. */
 const leaves = ["input", "parameter", "constant"];
 
-async function checkOp(op: Op, { device, cpu }: Pair): Promise<OpCheck> {
+async function checkOp(op: Op, pair: Pair): Promise<OpCheck> {
   let [cases, agree, gap] = [0, 0, 0];
-  let wrong: string | undefined;
+  let [refused, wrong]: (string | undefined)[] = [];
   for (const [index, example] of (op.examples("float32") as readonly AnyExample[]).entries()) {
     for (const { name, sizes } of sizeVariants(example).slice(0, 2)) {
       for (const symbols of ["bound", "open"] as const) {
-        cases++;
-        const ready = bound(example, sizes);
-        const inputs = samples(example, sizes);
-        const open = () => (op.examples("float32") as readonly AnyExample[])[index]; // made anew, its sizes are those that a graph is built for
-        const { fn, probes } = withGradients(op, symbols === "open" ? open : () => ready, ready, inputs);
-        const feeds = { ...Object.fromEntries(inputs.map((x, i) => [`x${i}`, x])), ...probes };
         try {
-          const [a, b] = [await computed(fn, feeds, cpu, symbols), await computed(fn, feeds, device, symbols)];
-          const found = Math.max(...Object.keys(a).map((key) => gradientGap(numbersOf(a[key]), numbersOf(b[key]))));
+          const found = await gapOf(op, index, sizes, symbols, pair);
+          cases++;
           gap = Math.max(gap, found);
           if (found <= tolerances.op) agree++;
           else wrong ??= `${op.name} with ${name}, ${symbols}: ${found.toExponential(1)} off`;
         } catch (error) {
           if (!(error instanceof EngineError)) throw error;
-          if (refuses(error)) return { op: op.name, cases: 0, agree: 0, gap: 0, refused: error.message };
-          wrong ??= `${op.name} with ${name}, ${symbols}: ${error.message}`;
+          if (refuses(error)) refused ??= error.message;
+          else {
+            cases++;
+            wrong ??= `${op.name} with ${name}, ${symbols}: ${error.message}`;
+          }
         }
         await pause();
       }
     }
   }
-  return { op: op.name, cases, agree, gap, ...(wrong !== undefined && { wrong }) };
+  return { op: op.name, cases, agree, gap, ...(refused !== undefined && { refused }), ...(wrong !== undefined && { wrong }) };
+}
+
+/** The largest difference between what the two compute of an example. */
+async function gapOf(op: Op, index: number, sizes: Record<string, number>, symbols: "bound" | "open", { device, cpu }: Pair) {
+  const example = () => (op.examples("float32") as readonly AnyExample[])[index]; // made anew, its sizes are those that a graph is built for
+  const ready = bound(example(), sizes);
+  const inputs = samples(example(), sizes);
+  const { fn, probes } = withGradients(op, symbols === "open" ? example : () => ready, ready, inputs);
+  const feeds = { ...Object.fromEntries(inputs.map((x, i) => [`x${i}`, x])), ...probes };
+  const [a, b] = [await computed(fn, feeds, cpu, symbols), await computed(fn, feeds, device, symbols)];
+  return Math.max(...Object.keys(a).map((key) => gradientGap(numbersOf(a[key]), numbersOf(b[key]))));
 }
 
 /** Said before anything was computed, with what is missing: the lowering's own, or what it found that the device would leave to another. */

@@ -32,7 +32,7 @@ export const check = addFlags(bareCommand("check"), [
 
 function report({ device, agrees, ops, training, generation, seconds }: DeviceCheck, copies: string): string {
   const refused = ops.filter((one) => one.refused !== undefined);
-  const had = ops.filter((one) => one.refused === undefined);
+  const had = ops.filter((one) => one.cases > 0);
   const count = (of: "cases" | "agree") => had.reduce((sum, one) => sum + one[of], 0);
   const worst = had.reduce((most, { gap }) => Math.max(most, gap), 0);
   const ms = (value: number) => `${value.toFixed(1)} ms`;

@@ -14,6 +14,8 @@ export type Feature =
   | "log-softmax"
   /** Bytes that are compared as they are. */
   | "byte-comparisons"
+  /** Tensors that are cut into any number of parts by one operator. */
+  | "many-parts"
   /** Truths that are cut, joined, turned and filled up like numbers. */
   | "truths-moved"
   /** Or of truths. */
@@ -37,6 +39,7 @@ export const standardFeatures: ReadonlySet<Feature> = new Set([
   "log-softmax",
   "byte-comparisons",
   "logical-or",
+  "many-parts",
   "truths-moved",
 ]);
 

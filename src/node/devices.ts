@@ -28,7 +28,7 @@ const providers: Readonly<Record<Exclude<DeviceName, "cpu">, Provider>> = {
   cuda: { name: "cuda", has: ["fused-products"], lacks: ["byte-comparisons"], holds: false },
   webgpu: {
     name: "webgpu",
-    lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or", "truths-moved"],
+    lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or", "many-parts", "truths-moved"],
     holds: true,
     // Else the graph is turned to channels-last on the way in, optimiser off or not, with transposes that WebGPU has no kernel for.
     options: { preferredLayout: "NCHW" },

@@ -118,13 +118,26 @@ const splitOp = defineOp<{ axis: number; sizes: readonly Dim[] }>("split", {
     if (sizes.length === 1) return x;
     return axis === x.rank - 1 && usedOnce(x) ? x.node.op.parts?.(x.node.inputs, x.node.attributes, sizes) : undefined;
   },
-  onnx: (e, [x], { attributes: { axis, sizes } }) => e.nodes("Split", [x, e.dims(sizes)], { axis }, { outputs: sizes.length }),
+  onnx: (e, [x], { attributes: { axis, sizes } }) => lowerSplit(e, x, axis, sizes),
   ...move,
   examples: (f) => [
     { inputs: [real(f, "a", "b+2")], attributes: { axis: 1, sizes: [Dim.of("b"), Dim.of(2)] } },
     { inputs: [real(f, 6, "a")], attributes: { axis: 0, sizes: [Dim.of(1), Dim.of(2), Dim.of(3)] } },
   ],
 });
+
+/** So many parts, and what they are cut from, are buffers that a shader of any GPU may have. */
+const fewParts = 7;
+
+/** All parts at once; where a target can cut only few at a time, into larger ones first. */
+function lowerSplit(e: Emitter, x: Value, axis: number, sizes: readonly Dim[]): Value[] {
+  const cut = (value: Value, into: readonly Dim[]) => e.nodes("Split", [value, e.dims(into)], { axis }, { outputs: into.length });
+  if (sizes.length <= fewParts || e.target.can("many-parts")) return cut(x, sizes);
+  const each = Math.max(fewParts, Math.ceil(sizes.length / fewParts));
+  const groups = Array.from({ length: Math.ceil(sizes.length / each) }, (_, i) => sizes.slice(i * each, (i + 1) * each));
+  const cutGroups = cut(x, groups.map(sum));
+  return groups.flatMap((group, i) => (group.length === 1 ? [cutGroups[i]] : lowerSplit(e, cutGroups[i], axis, group)));
+}
 
 /** Cuts an axis into parts: a number of equal ones, or parts of the given sizes. */
 export function split(x: Tensor, axis: AxisRef, parts: number | readonly DimLike[]): Tensor[] {
