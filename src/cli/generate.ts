@@ -185,6 +185,7 @@ function writingOf(options: Options) {
     logProbabilities,
     weights,
     threads,
+    device,
     adapter,
     json,
     ...rest

@@ -88,7 +88,7 @@ function refused(device: string, error: unknown): EngineError {
       code: "engine.elsewhere",
       cause: error,
     });
-  if (/adapter|is unsupported|provider|device|library|driver/i.test(said))
+  if (/adapter|backend|is unsupported|provider|device|library|driver/i.test(said))
     return new EngineError(sentence`${device} cannot be used here: ${withoutPlace(said)}; what can be is told by ${call("devices")}`, {
       code: "engine.device",
       cause: error,
