@@ -134,7 +134,7 @@ async function checkOp(op: Op, pair: Pair): Promise<OpCheck> {
           if (found <= tolerances.op) agree++;
           else wrong ??= `${op.name} with ${name}, ${symbols}: ${found.toExponential(1)} off`;
         } catch (error) {
-          if (!(error instanceof EngineError)) throw error;
+          if (!disagrees(error)) throw error;
           if (refuses(error)) refused ??= error.message;
           else {
             cases++;
@@ -158,6 +158,9 @@ async function gapOf(op: Op, index: number, sizes: Record<string, number>, symbo
   const [a, b] = [await computed(fn, feeds, cpu, symbols), await computed(fn, feeds, device, symbols)];
   return Math.max(...Object.keys(a).map((key) => gradientGap(numbersOf(a[key]), numbersOf(b[key]))));
 }
+
+/** A device that is not there at all disagrees with nobody. */
+const disagrees = (error: unknown): error is EngineError => error instanceof EngineError && error.code !== "engine.device";
 
 /** Said before anything was computed, with what is missing: the lowering's own, or what it found that the device would leave to another. */
 const refuses = ({ code, message }: EngineError): boolean => code === "engine.elsewhere" || /which .* has not|has no /.test(message);
@@ -266,7 +269,7 @@ async function checkTraining(config: ModelConfig, steps: number, { device, cpu, 
     const ends = { firstLoss: found.losses[0], lastLoss: found.losses[found.losses.length - 1] };
     return { check: { ...about, ...ends, agrees, lossGap, weightGap, msPerStep: found.ms }, weights: expected.weights };
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
+    if (!disagrees(error)) throw error;
     const nothing = { firstLoss: Number.NaN, lastLoss: Number.NaN, lossGap: Number.NaN, weightGap: Number.NaN, msPerStep: Number.NaN };
     return { check: { ...about, ...nothing, agrees: false, wrong: error.message }, weights: expected.weights };
   }
@@ -310,7 +313,7 @@ async function checkGeneration(config: ModelConfig, weights: ParameterBuffer, { 
     const agrees = scoreGap <= tolerances.score && expected.ids.every((id, i) => id === found.ids[i]);
     return { ...about, agrees, scoreGap, tokensPerSecond: found.tokensPerSecond };
   } catch (error) {
-    if (!(error instanceof EngineError)) throw error;
+    if (!disagrees(error)) throw error;
     return { ...about, agrees: false, scoreGap: Number.NaN, tokensPerSecond: Number.NaN, wrong: error.message };
   }
 }

@@ -87,7 +87,7 @@ describe.skipIf(env === undefined)("WebGPU on a GPU in software", () => {
     expect(generation.map((one) => one.agrees)).toEqual([true, true, true]);
     expect(copies).toMatch(/^ids go in, loss and gradient norm come out/);
     expect(agrees).toBe(true);
-  });
+  }, 600_000);
 
   it("trains a run that the processor goes on with, and the other way round", async () => {
     const few = [...tiny, "--eval-every", "3"];

@@ -34,8 +34,10 @@ const fresh = (name: (typeof optimizerNames)[number], given = {}): Optimizer => 
   return made;
 };
 
-const begun = (optimizer: Optimizer, given: Partial<FitOptions>, of: TensorFunction = loss) =>
-  fit(of, optimizer, batches, { ...options, ...given });
+function begun(optimizer: Optimizer, given: Partial<FitOptions>, of: TensorFunction = loss) {
+  const all = { ...options, ...given };
+  return fit(of, optimizer, batches, all);
+}
 
 async function steps(optimizer: Optimizer, given: Partial<FitOptions> = {}, of?: TensorFunction): Promise<StepReport[]> {
   const all: StepReport[] = [];
