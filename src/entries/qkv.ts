@@ -16,7 +16,6 @@ export {
 } from "../base/errors.ts";
 export type { Sentence, Words } from "../base/sentence.ts";
 export type { Ids } from "../batches/ids.ts";
-export { type CheckOptions, checkDevice, type DeviceCheck } from "../bench/check-device.ts";
 export type { DataSource } from "../data/source.ts";
 export { readExamples } from "../disk/text-files.ts";
 export { type BatchMeasures, evaluateBatches } from "../evaluation/batches.ts";
@@ -64,7 +63,7 @@ export type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } fr
 export { type Define, type Definition, defineModel, type ModelDefinition, type OwnModel, type Settings } from "../models/own.ts";
 export { preset } from "../models/presets.ts";
 export { nodeDevice } from "../node/device.ts";
-export { type DeviceChoice, type DeviceName, type DeviceReport, deviceNamed, devices } from "../node/devices.ts";
+export type { DeviceChoice, DeviceName } from "../node/devices.ts";
 export { nodeEngine } from "../node/engine.ts";
 export { type LongerTests, type Recipe, type RecipeData, type RecipeSettings, recipe, recipes } from "../recipes/index.ts";
 export type { ClassWeights } from "../runs/class-weights.ts";

@@ -9,7 +9,7 @@ import { decoderLoss } from "../../src/models/decoder.ts";
 import { adapted, adapterLayout } from "../../src/models/lora.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
-import { type FitOptions, fit, type StepReport } from "../../src/training/fit.ts";
+import { type FitOptions, type StepReport, fit as training } from "../../src/training/fit.ts";
 import type { Optimizer } from "../../src/training/optimizer.ts";
 import { optimizer as optimizerNamed, optimizerNames } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
@@ -36,7 +36,7 @@ const fresh = (name: (typeof optimizerNames)[number], given = {}): Optimizer => 
 
 function begun(optimizer: Optimizer, given: Partial<FitOptions>, of: TensorFunction = loss) {
   const all = { ...options, ...given };
-  return fit(of, optimizer, batches, all);
+  return training(of, optimizer, batches, all);
 }
 
 async function steps(optimizer: Optimizer, given: Partial<FitOptions> = {}, of?: TensorFunction): Promise<StepReport[]> {
