@@ -35,6 +35,7 @@ const journeys = [
   ["docs/using.md"],
   ["docs/ship-it.md"],
   ["docs/serving.md"],
+  ["docs/devices.md"],
   ["docs/recipes.md"],
   tourPages,
 ];

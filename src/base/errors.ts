@@ -10,6 +10,10 @@ export type ErrorCode =
   | "engine.missing"
   /** Those who compute together do not understand each other. */
   | "engine.ranks"
+  /** A device that this machine, or this installation, has not. */
+  | "engine.device"
+  /** Something that a device would have left to another. */
+  | "engine.elsewhere"
   | "config"
   | "config.unknown-key"
   /** A preset, recipe, model, row … that there is not. */

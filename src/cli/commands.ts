@@ -17,8 +17,8 @@ const commands = {
       "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag), source,target (translate), or prompt,completion or messages (language models that learn answers)",
   },
   info: {
-    arguments: run,
-    summary: "what a run is: architecture, parameters, tokenizer, data, training so far",
+    arguments: { "[run]": run["<run>"] },
+    summary: "what a run is: architecture, parameters, tokenizer, data, training so far; or, with --devices, what can compute here",
   },
   eval: {
     arguments: { ...run, "[data...]": "files to evaluate on" },
@@ -93,6 +93,10 @@ const commands = {
         "train: whole training steps (forward, backward, AdamW with clipping), beside the best MatMul; decode: generation, beside products with the same weights",
     },
     summary: "speed on this machine, as ratios to what the same engine can do at best",
+  },
+  check: {
+    arguments: {},
+    summary: "whether a device computes what the processor computes: every operation and its gradient, training, generation",
   },
 } as const satisfies Readonly<Record<string, Entry>>;
 

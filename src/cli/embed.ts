@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { type Embedding, embedTexts } from "../evaluation/embed.ts";
 import { open } from "../library/trained.ts";
 import { pools } from "../models/config.ts";
+import type { DeviceName } from "../node/devices.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
 import { addFlags } from "./flags.ts";
@@ -14,6 +15,7 @@ interface Options {
   readonly normalise?: boolean;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly json?: boolean;
 }
 
@@ -24,8 +26,8 @@ const flags = [
 
 export const embed = addFlags(bareCommand("embed"), flags, engineFlags);
 
-embed.action(async (folder: string, given: string[], { pool, normalise, weights: precision, threads, json }: Options) => {
-  const run = open(folder, { threads, precision });
+embed.action(async (folder: string, given: string[], { pool, normalise, weights: precision, threads, device, json }: Options) => {
+  const run = open(folder, { threads, device, precision });
   const from = givenTexts(given, process.stdin);
   const { all, isEmpty } = answersTo<Embedding, { text: string; vector: null }>(
     from,

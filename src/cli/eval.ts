@@ -4,6 +4,7 @@ import { ConfigError } from "../base/errors.ts";
 import type { Measures } from "../evaluation/evaluate.ts";
 import { open, type Trained } from "../library/trained.ts";
 import { givesSeveral } from "../models/any.ts";
+import type { DeviceName } from "../node/devices.ts";
 import { confusionMatrix } from "../pictures/confusion-matrix.ts";
 import type { Precision } from "../runtime/device.ts";
 import { alone, type Group } from "../training/group.ts";
@@ -18,6 +19,7 @@ import { beamFlags, engineFlags, refuseLonePenalty } from "./writing-flags.ts";
 interface Options {
   readonly json?: boolean;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly adapter?: string;
   readonly weights?: Precision;
   readonly beams?: number;
@@ -34,9 +36,9 @@ export const evalCommand = addFlags(bareCommand("eval"), pictureFlags, columnFla
 );
 
 async function measured(folder: string, files: string[], options: Options, command: Command, group: Group = alone): Promise<void> {
-  const { json, threads, adapter, weights: precision, beams, lengthPenalty, out } = options;
+  const { json, threads, device, adapter, weights: precision, beams, lengthPenalty, out } = options;
   const begin = performance.now();
-  const run = open(folder, { threads, precision, adapter });
+  const run = open(folder, { threads, device, precision, adapter });
   const warn = (sentence: string) => group.leads && console.error(`warning: ${sentence}`);
   if (run.task !== "translate" && (beams ?? lengthPenalty) !== undefined)
     throw new ConfigError(`beams are for a run that translates; ${folder} is for ${run.task}`);

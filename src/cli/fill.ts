@@ -1,6 +1,7 @@
 import { Option } from "commander";
 import { type Filling, fillTexts } from "../evaluation/fill.ts";
 import { open } from "../library/trained.ts";
+import type { DeviceName } from "../node/devices.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
 import { addFlags } from "./flags.ts";
@@ -13,6 +14,7 @@ interface Options {
   readonly top?: number;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly json?: boolean;
 }
 
@@ -20,8 +22,8 @@ const flags = [new Option("--top <n>", "how many candidates for each mask (defau
 
 export const fill = addFlags(bareCommand("fill"), flags, engineFlags);
 
-fill.action(async (folder: string, given: string[], { top, weights: precision, threads, json }: Options) => {
-  const run = open(folder, { threads, precision });
+fill.action(async (folder: string, given: string[], { top, weights: precision, threads, device, json }: Options) => {
+  const run = open(folder, { threads, device, precision });
   const { all, isEmpty } = answersTo(
     givenTexts(given, process.stdin),
     run,

@@ -10,6 +10,7 @@ const commandOf: Readonly<Record<string, string>> = {
   evaluate: "eval",
   exportModel: "export",
   nextTokensOf: "look --view next",
+  devices: "info --devices",
 };
 
 export const flagWords: Words = {

@@ -13,6 +13,7 @@ import { calibrations } from "../runs/config.ts";
 import { type Columns, roles } from "../text/columns.ts";
 import { optimizerNames } from "../training/optimizers.ts";
 import { schedules } from "../training/schedule.ts";
+import { deviceFlag } from "./device-flag.ts";
 import { countFromZero, positive, scopes, share, wholeNumber } from "./values.ts";
 
 // The flags that describe a model and its training. A flag's name in camel case is the name in config.json.
@@ -104,6 +105,7 @@ export const trainingFlags: readonly Option[] = [
   new Option("--checkpoint-blocks", "compute each block again for its gradients rather than keep all of it: less memory, more time"),
   number("--seed <n>", "everything random follows from it", countFromZero),
   number("--threads <n>", "threads of the engine", wholeNumber),
+  deviceFlag(),
   number("--eval-every <steps>", "how often to validate (default a tenth of the steps)", wholeNumber),
   number("--save-every <steps>", "how often to save a checkpoint (default a tenth of the steps)", wholeNumber),
   number("--keep <n>", "how many checkpoints stay", wholeNumber),

@@ -8,6 +8,7 @@ import type { Given } from "../generation/prompt.ts";
 import { type Sample, type WriteOptions, write, writeBest, writeSamples } from "../generation/writer.ts";
 import { open, type Trained } from "../library/trained.ts";
 import { readsSource } from "../models/any.ts";
+import type { DeviceName } from "../node/devices.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
 import { answerFile, asksForFile, type FileFlags, fileFlags, refusePaths } from "./files.ts";
@@ -25,6 +26,7 @@ interface Options extends WriteOptions, FileFlags {
   readonly logProbabilities?: boolean;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly adapter?: string;
 }
 
@@ -43,7 +45,7 @@ export const generate = addFlags(
 ).action(async (folder: string, prompt: string | undefined, given: Options, command: Command) => {
   const options = withBeams(given, command);
   refuseMixed(options);
-  const run = open(folder, { threads: options.threads, precision: options.weights, adapter: options.adapter });
+  const run = open(folder, { threads: options.threads, device: options.device, precision: options.weights, adapter: options.adapter });
   const arguments_ = prompt === undefined ? [] : [prompt];
   if (asksForFile(arguments_, options, command)) return writeFile(run, options);
   refusePaths(arguments_, options);
@@ -183,6 +185,7 @@ function writingOf(options: Options) {
     logProbabilities,
     weights,
     threads,
+    device,
     adapter,
     json,
     ...rest

@@ -1,9 +1,11 @@
 import type { z } from "zod";
+import { ConfigError } from "../base/errors.ts";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { givesSeveral, type ModelConfig, modelLoss } from "../models/any.ts";
 import { modelSchemas } from "../models/config.ts";
+import { type DeviceReport, devices } from "../node/devices.ts";
 import { loraLayout } from "../runs/adapter.ts";
 import { isOfText } from "../runs/config.ts";
 import { paths, readCalibration, shippedFile } from "../runs/folder.ts";
@@ -16,11 +18,28 @@ import { trainedLayout } from "../weights/freeze.ts";
 import { bareCommand } from "./commands.ts";
 
 export const info = bareCommand("info")
+  .option("--devices", "what this installation can compute on, and why not; each device is tried")
   .option("--json", "print one line of JSON and nothing else")
-  .action((folder: string, { json }: { json?: boolean }) => {
+  .action((folder: string | undefined, { devices: asked, json }: { devices?: boolean; json?: boolean }) => {
+    if ((asked ?? false) === (folder !== undefined))
+      throw new ConfigError("info is about one thing: give the folder of a run, or --devices");
+    if (folder === undefined) {
+      const found = devices();
+      console.log(json ? JSON.stringify({ devices: found }) : found.map(deviceLines).join("\n"));
+      return;
+    }
     const facts = describe(folder);
     console.log(json ? JSON.stringify(facts) : report(facts));
   });
+
+function deviceLines({ name, usable, reason, gflops = 0, copies, lacks }: DeviceReport): string {
+  if (!usable) return `${name.padEnd(8)}cannot be used: ${reason}`;
+  return [
+    `${name.padEnd(8)}can be used: ${gflops.toFixed(gflops < 10 ? 1 : 0)} GFLOPS in a product of matrices, copying included`,
+    `        copied in a step of training: ${copies}`,
+    ...(lacks.length > 0 ? [`        not there: ${lacks.join(", ")}`] : []),
+  ].join("\n");
+}
 
 type Facts = ReturnType<typeof describe>;
 

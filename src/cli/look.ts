@@ -3,11 +3,13 @@ import { Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { attentionKinds } from "../inspection/look.ts";
 import { type OpenOptions, open } from "../library/trained.ts";
+import type { DeviceName } from "../node/devices.ts";
 import { paths } from "../runs/folder.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { jsonOf, refuseVain, requireFiniteView } from "../views/checks.ts";
 import { type View, type ViewName, type ViewOptions, views } from "../views/views.ts";
 import { bareCommand } from "./commands.ts";
+import { deviceFlag } from "./device-flag.ts";
 import { readLosses } from "./losses.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
@@ -18,6 +20,7 @@ interface Options extends ViewOptions {
   readonly out?: string;
   readonly json?: boolean;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly adapter?: string;
 }
 
@@ -38,9 +41,10 @@ export const lookCommand = bareCommand("look")
   .option("--out <file>", "write a .svg, .png, .html or .json file in the place of drawing in the terminal")
   .option("--adapter <folder>", "an adapter to put into the model: a run trained with --lora from it, or a folder that PEFT wrote")
   .addOption(new Option("--threads <n>", "threads of the engine").argParser(wholeNumber))
+  .addOption(deviceFlag())
   .option("--json", "print one line of JSON and nothing else")
   .addHelpText("after", `\nViews:\n${viewNames.map((name) => `  ${name.padEnd(13)}${views[name].what}`).join("\n")}`)
-  .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, adapter, ...options }: Options) => {
+  .action(async (folder: string, text: string | undefined, { view: name, out, json, threads, device, adapter, ...options }: Options) => {
     const { needsText, hasPicture, make } = views[name];
     refuseVain(name, options);
     const ending = out === undefined ? undefined : endingOf(out, name, hasPicture);
@@ -51,7 +55,7 @@ export const lookCommand = bareCommand("look")
     if (out !== undefined) refuseOverwriting(out, folder);
     const warn = (sentence: string) => console.error(`warning: ${sentence}`);
     const view: View = await make({
-      run: onceOpened(folder, { threads, adapter }),
+      run: onceOpened(folder, { threads, device, adapter }),
       losses: () => readLosses(folder),
       text: text ?? "",
       options: { ...options, warn },

@@ -27,6 +27,7 @@ const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
   recipes: async () => (await import("./recipes.ts")).recipesCommand,
   study: async () => (await import("./study.ts")).studyCommand,
   bench: async () => (await import("./bench.ts")).bench,
+  check: async () => (await import("./check.ts")).check,
 };
 
 /** The command that is at work. */

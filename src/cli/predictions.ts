@@ -2,6 +2,7 @@ import type { Command, Option } from "commander";
 import type { PredictOptions, Texts } from "../evaluation/predict.ts";
 import type { AnswerOptions } from "../library/answering.ts";
 import { open, type Trained } from "../library/trained.ts";
+import type { DeviceName } from "../node/devices.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
 import { answerFile, asksForFile, type FileFlags, fileFlags } from "./files.ts";
@@ -11,6 +12,7 @@ import { engineFlags } from "./writing-flags.ts";
 
 interface Options extends FileFlags, AnswerOptions {
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly adapter?: string;
   readonly weights?: Precision;
 }
@@ -31,8 +33,8 @@ export function predictionCommand<Answer extends object, Empty extends object>(
   { predict, empty, shown, flags = [] }: Prediction<Answer, Empty>,
 ): Command {
   return addFlags(bareCommand(name), fileFlags, flags, engineFlags).action(
-    async (folder: string, given: string[], { threads, adapter, weights, ...options }: Options, command: Command) => {
-      const run = open(folder, { threads, precision: weights, adapter });
+    async (folder: string, given: string[], { threads, device, adapter, weights, ...options }: Options, command: Command) => {
+      const run = open(folder, { threads, device, precision: weights, adapter });
       run.require(name);
       const { probabilities } = options;
       if (asksForFile(given, options, command)) return answerFile(run, name, options, { probabilities });

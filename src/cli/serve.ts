@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { Option } from "commander";
 import { ConfigError, RunError } from "../base/errors.ts";
+import type { DeviceName } from "../node/devices.ts";
 import { freeMemory } from "../node/machine.ts";
 import { AskError } from "../processes/model-process.ts";
 import type { ModelSettings } from "../processes/model-settings.ts";
@@ -10,6 +11,7 @@ import { precisions } from "../runtime/device.ts";
 import { listen } from "../server/listen.ts";
 import { type LogLine, ModelServer } from "../server/server.ts";
 import { bareCommand } from "./commands.ts";
+import { deviceFlag } from "./device-flag.ts";
 import { addFlags } from "./flags.ts";
 import { signals } from "./interrupt.ts";
 import { aboveZero, bytes, countFromZero, positive, several, wholeNumber } from "./values.ts";
@@ -34,6 +36,7 @@ interface Options {
   readonly weights?: Precision;
   readonly adapter?: string;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly logTexts?: boolean;
   readonly quiet?: boolean;
   readonly json?: boolean;
@@ -68,6 +71,7 @@ const flags: readonly Option[] = [
   ),
   new Option("--adapter <folder>", "an adapter to put into the model: a run trained with --lora from it, or a folder that PEFT wrote"),
   new Option("--threads <n>", "threads of the engine, for each model").argParser(wholeNumber),
+  deviceFlag(),
   new Option("--log-texts", "log lines have what was asked and written"),
   new Option("--quiet", "no log"),
   new Option("--json", "one line of JSON on standard output when the models are open; the log goes to standard error as ever"),
@@ -178,7 +182,10 @@ function firstLine(file: string): string {
 }
 
 /** `folder`, which is called by its last name, or `name=folder`. */
-function modelsOf(given: readonly string[], { threads, weights, adapter, rows, piece, share }: Options): Record<string, ModelSettings> {
+function modelsOf(
+  given: readonly string[],
+  { threads, device, weights, adapter, rows, piece, share }: Options,
+): Record<string, ModelSettings> {
   const models: Record<string, ModelSettings> = {};
   if (adapter !== undefined && given.length > 1)
     throw new ConfigError("--adapter is put into one model; serve it alone, or merge it first: qkv merge");
@@ -192,6 +199,7 @@ function modelsOf(given: readonly string[], { threads, weights, adapter, rows, p
       piece,
       share,
       ...(threads !== undefined && { threads }),
+      ...(device !== undefined && { device }),
       ...(weights && { precision: weights }),
       ...(adapter !== undefined && { adapter }),
     };

@@ -1,3 +1,4 @@
+import { copiesOf, deviceNamed } from "../node/devices.ts";
 import { curve } from "../pictures/curve-text.ts";
 import { isOfText, type Origin, type RunConfig } from "../runs/config.ts";
 import type { RunEvent } from "../runs/drive.ts";
@@ -145,6 +146,7 @@ function introduction({ folder, config, parameters, trained, padding, step, perE
     `${model.model} with ${grouped(parameters)} parameters${frozen}, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,
     `${amounts}${held}; an epoch is ${grouped(perEpoch)} batches of ${training.batch}${padding > 0 ? `, ${(100 * padding).toFixed(1)} % of them padding` : ""}`,
     ...(from ? [`from ${originOf(config, from)}`] : []),
+    ...(training.device ? [`on ${training.device}; copied in each step: ${copiesOf(deviceNamed(training.device))}`] : []),
     step > 0 ? `going on at step ${grouped(step)} in ${folder}` : `into ${folder}`,
   ];
   return lines.join("\n");

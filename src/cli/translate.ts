@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { translateTexts } from "../evaluation/translate.ts";
 import { open } from "../library/trained.ts";
+import type { DeviceName } from "../node/devices.ts";
 import type { Precision } from "../runtime/device.ts";
 import { bareCommand } from "./commands.ts";
 import { answerFile, asksForFile, type FileFlags, fileFlags } from "./files.ts";
@@ -14,14 +15,15 @@ interface Options extends FileFlags {
   readonly lengthPenalty?: number;
   readonly weights?: Precision;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly adapter?: string;
 }
 
 export const translate = addFlags(bareCommand("translate"), fileFlags, beamFlags, engineFlags);
 
 translate.action(async (folder: string, given: string[], options: Options, command: Command) => {
-  const { beams, lengthPenalty, weights: precision, threads, adapter, json } = options;
-  const run = open(folder, { threads, precision, adapter });
+  const { beams, lengthPenalty, weights: precision, threads, device, adapter, json } = options;
+  const run = open(folder, { threads, device, precision, adapter });
   run.require("translate");
   refuseLonePenalty({ beams, lengthPenalty });
   if (asksForFile(given, options, command)) return answerFile(run, "translate", options, { beams, lengthPenalty });

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { largestBias } from "../generation/sampling.ts";
 import { precisions } from "../runtime/device.ts";
+import { deviceFlag } from "./device-flag.ts";
 import { between, countFromZero, wholeNumber } from "./values.ts";
 
 // Flags of the commands that write.
@@ -36,6 +37,7 @@ export const engineFlags: readonly Option[] = [
   ),
   new Option("--adapter <folder>", "an adapter to put into the model: a run trained with --lora from it, or a folder that PEFT wrote"),
   new Option("--threads <n>", "threads of the engine").argParser(wholeNumber),
+  deviceFlag(),
   new Option("--json", "print one line of JSON and nothing else"),
 ];
 

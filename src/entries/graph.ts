@@ -1,6 +1,8 @@
 // Graphs of tensors: ops, gradients, layers, models, what makes them run, and numbers for their parameters.
+
 export { array, type DType, type FloatType, type HostArray, type TypedArray } from "../base/arrays.ts";
 export { type Chance, chance } from "../base/chance.ts";
+export { type CheckOptions, checkDevice, type DeviceCheck } from "../bench/check-device.ts";
 export { type GradOptions, grad } from "../gradients/grad.ts";
 export { cleanUp } from "../graph/cleanup.ts";
 export { graphCost, nodeCost } from "../graph/cost.ts";
@@ -42,6 +44,7 @@ export * from "../layers/index.ts";
 export { checkGradient } from "../library/here.ts";
 export * from "../models/index.ts";
 export { compile, type NodeCompileOptions, nodeDevice } from "../node/device.ts";
+export { type DeviceChoice, type DeviceName, type DeviceReport, deviceNamed, devices } from "../node/devices.ts";
 export { nodeEngine } from "../node/engine.ts";
 export { type EmitOptions, emitOnnx, type WeightSource } from "../onnx/emit.ts";
 export * from "../ops/index.ts";

@@ -63,6 +63,7 @@ export type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } fr
 export { type Define, type Definition, defineModel, type ModelDefinition, type OwnModel, type Settings } from "../models/own.ts";
 export { preset } from "../models/presets.ts";
 export { nodeDevice } from "../node/device.ts";
+export type { DeviceChoice, DeviceName } from "../node/devices.ts";
 export { nodeEngine } from "../node/engine.ts";
 export { type LongerTests, type Recipe, type RecipeData, type RecipeSettings, recipe, recipes } from "../recipes/index.ts";
 export type { ClassWeights } from "../runs/class-weights.ts";

@@ -8,17 +8,40 @@ export type Feature =
   | "outputs-in-place"
   /** Numbers of 64 bits. */
   | "float64"
+  /** Whole numbers of 64 bits, other than sizes; where there are none, those of 32 take their place. */
+  | "int64"
+  /** LogSoftmax as one operator. */
+  | "log-softmax"
+  /** Bytes that are compared as they are. */
+  | "byte-comparisons"
+  /** Tensors that are cut into any number of parts by one operator. */
+  | "many-parts"
+  /** Truths that are cut, joined, turned and filled up like numbers. */
+  | "truths-moved"
+  /** Or of truths. */
+  | "logical-or"
   /** Weights in a file beside the model. */
   | "external-data";
 
 /** Who will read a model: a lowering asks it what it can do, and writes accordingly. */
 export interface Target {
   readonly name: string;
+  /** The operator set that models are written in; the newest that qkv knows if left out. */
+  readonly opset?: number;
   can(feature: Feature): boolean;
 }
 
-/** Float64 and external data are part of the ONNX standard; the rest is somebody's own. */
-const standard: ReadonlySet<Feature> = new Set(["float64", "external-data"]);
+/** Part of the ONNX standard; the rest is somebody's own. */
+export const standardFeatures: ReadonlySet<Feature> = new Set([
+  "float64",
+  "int64",
+  "external-data",
+  "log-softmax",
+  "byte-comparisons",
+  "logical-or",
+  "many-parts",
+  "truths-moved",
+]);
 
 /** Whoever follows the ONNX standard. */
-export const anyRuntime: Target = { name: "a runtime with ONNX's own operators only", can: (feature) => standard.has(feature) };
+export const anyRuntime: Target = { name: "a runtime with ONNX's own operators only", can: (feature) => standardFeatures.has(feature) };

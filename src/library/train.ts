@@ -3,6 +3,7 @@ import { cacheFolder } from "../data/cache.ts";
 import type { Rows } from "../data/source.ts";
 import type { DecoderInput, EncoderDecoderInput, EncoderInput, RnnInput } from "../models/config.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
+import { type DeviceChoice, type DeviceName, resolved } from "../node/devices.ts";
 import type { ClassWeights } from "../runs/class-weights.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
@@ -32,15 +33,15 @@ export type ModelSettings =
 interface HostSettings extends Warned {
   /** Where tokenised text is kept; ~/.cache/qkv if left out. */
   readonly cache?: string;
-  /** What computes; this process if left out. */
-  readonly device?: Device;
+  /** What computes, or its name, which the run remembers; the processor if left out, or where the run was trained before. */
+  readonly device?: Device | DeviceChoice;
   /** Called with everything that happens. */
   readonly listen?: (event: RunEvent) => void;
   /** Aborted, training saves a checkpoint after the step under way, and the promise is rejected with the signal's reason; `resume` goes on. */
   readonly signal?: AbortSignal;
 }
 
-export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights" | "lora">>, HostSettings, DataSettings {
+export interface TrainSettings extends Partial<Omit<TrainingConfig, "classWeights" | "lora" | "device">>, HostSettings, DataSettings {
   /** The run folder; runs/<name>-<task> if left out. */
   readonly out?: string;
   readonly overwrite?: boolean;
@@ -67,7 +68,8 @@ export type Finished = Trained & { readonly result: TrainResult };
 export async function train(data: Data, settings: TrainSettings = {}): Promise<Finished> {
   const { out, overwrite, task, tokenizer, vocab, lowercase, normalize, model, classWeights, from, lora: given, ...others } = settings;
   const lora = typeof given === "number" ? { rank: given } : given;
-  const { valid, validFraction, columns, cache, device, listen, warn, signal, ...training } = others;
+  const { valid, validFraction, columns, cache, device: wanted, listen, warn, signal, ...training } = others;
+  const device = settledDevice(wanted);
   const { source, rows } = sourceOf(data, { valid, validFraction, columns });
   if (from !== undefined && typeof from !== "string" && !(from instanceof Trained))
     throw new ConfigError("from is the folder of a run, or a run that was opened or trained; is an await missing?", {
@@ -77,12 +79,15 @@ export async function train(data: Data, settings: TrainSettings = {}): Promise<F
   const parent = typeof from === "string" ? openModel(from) : from?.run;
   const own = model && "define" in model ? model : parent?.config.model.model === "own" ? parent.config.model : undefined;
   const models = own && [own.define];
-  const asked: RunSettings = { task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, training, from: parent, lora };
+  const asked: RunSettings = {
+    ...{ task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, from: parent, lora },
+    training: { ...training, ...remembered(device) },
+  };
   const settled = { cache, device, listen, warn, signal };
   return finished(trainRun(out, asked, { overwrite, ...host(settled, rows) }), settled, models);
 }
 
-export interface ResumeSettings extends Changes, HostSettings {
+export interface ResumeSettings extends Omit<Changes, "device">, HostSettings {
   /** The rows, for a run that was trained on rows in memory: the same in the same order. */
   readonly data?: GivenRows;
   readonly valid?: GivenRows;
@@ -93,15 +98,27 @@ export interface ResumeSettings extends Changes, HostSettings {
 /** Goes on with a run exactly where it stopped, to more steps if they are given, and opens it. */
 export async function resume(
   folder: string,
-  { cache, device, listen, warn, signal, data, valid, models, ...changes }: ResumeSettings = {},
+  { cache, device: wanted, listen, warn, signal, data, valid, models, ...changes }: ResumeSettings = {},
 ): Promise<Finished> {
+  const device = settledDevice(wanted);
   const settled = { cache, device, listen, warn, signal };
-  return finished(resumeRun(folder, changes, { ...host(settled, data && { data, valid }), models }), settled, models);
+  return finished(
+    resumeRun(folder, { ...changes, ...remembered(device) }, { ...host(settled, data && { data, valid }), models }),
+    settled,
+    models,
+  );
 }
+
+/** Which device "auto" is, is found out once. */
+const settledDevice = (device: Device | DeviceChoice | undefined): Device | DeviceName | undefined =>
+  typeof device === "string" ? resolved(device) : device;
+
+/** A device by its name is a setting of the run. */
+const remembered = (device: Device | DeviceName | undefined) => (typeof device === "string" ? { device } : {});
 
 const host = ({ cache = cacheFolder(), device, signal }: HostSettings, rows?: Rows) => ({
   cache,
-  device,
+  device: typeof device === "string" ? undefined : device,
   signal,
   rows,
   clock: () => performance.now() / 1000,

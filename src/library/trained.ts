@@ -11,7 +11,7 @@ import { type AttentionOptions, attentionOf } from "../inspection/attention.ts";
 import { type AttentionLook, type Looked, look } from "../inspection/look.ts";
 import type { Read, ReadingOptions } from "../inspection/reading.ts";
 import type { Definition } from "../models/own.ts";
-import { nodeDevice } from "../node/device.ts";
+import { type DeviceChoice, deviceOf } from "../node/devices.ts";
 import type { OpenRun } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
 import { trainedParts } from "../runs/weights.ts";
@@ -34,8 +34,8 @@ export class TrainedModel extends Model {
 
 /** Told what is noteworthy, by every method that has no `warn` of its own; `false` for nobody, a warning of the process if left out. */
 export interface OpenOptions extends Warned {
-  /** What computes; this process if left out. */
-  readonly device?: Device;
+  /** What computes, or its name; the processor if left out. */
+  readonly device?: Device | DeviceChoice;
   /** Threads of the device; if left out, its own, or those that the run was trained with. */
   readonly threads?: number;
   /** Weights as they were trained (f32), or rounded to 8 or 4 bits for writing and measuring; looking inside is at those that were trained. */
@@ -58,10 +58,9 @@ export class Trained extends TrainedModel {
   /** The run that it is of: its folder, and its config with the data and the settings that it was trained with. */
   readonly run: OpenRun;
 
-  constructor(
-    run: OpenRun,
-    { device = nodeDevice(), threads = device.threads ?? run.config.training.threads, precision, warn }: OpenOptions = {},
-  ) {
+  constructor(run: OpenRun, { device: given, threads: asked, precision, warn }: OpenOptions = {}) {
+    const device = deviceOf(given);
+    const threads = asked ?? device.threads ?? run.config.training.threads;
     super(trainedParts(run, { ...device, threads, ...(precision && { precision }) }, warn));
     this.run = run;
   }

@@ -1,6 +1,7 @@
 import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import { type CompiledFunction, type CompileOptions, compile as compileOn } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
+import { type DeviceChoice, deviceNamed } from "./devices.ts";
 import { nodeEngine } from "./engine.ts";
 import { freeMemory } from "./machine.ts";
 
@@ -8,8 +9,8 @@ import { freeMemory } from "./machine.ts";
 export const nodeDevice = (options: Omit<Device, "engine"> = {}): Device => ({ engine: nodeEngine, memory: freeMemory, ...options });
 
 export interface NodeCompileOptions extends Omit<CompileOptions, "device"> {
-  /** This process, if left out. */
-  readonly device?: Device;
+  /** What computes, or its name; the processor if left out. */
+  readonly device?: Device | DeviceChoice;
   /** Threads of this process, where no device is given. */
   readonly threads?: number;
 }
@@ -19,5 +20,5 @@ export function compile<I extends InputTypes, O extends Outputs, const Tap exten
   fn: TensorFunction<I, O>,
   { threads, device = nodeDevice({ threads }), ...options }: NodeCompileOptions & { readonly taps?: readonly Tap[] } = {},
 ): CompiledFunction<I, O, Tap> {
-  return compileOn(fn, { ...options, device });
+  return compileOn(fn, { ...options, device: typeof device === "string" ? deviceNamed(device, { threads }) : device });
 }

@@ -1,8 +1,12 @@
 import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { DType, HostArray, TypedArray } from "../base/arrays.ts";
 import { EngineError } from "../base/errors.ts";
-import { sequenceName } from "../onnx/emit.ts";
-import type { Arrays, Engine, Session, SessionOptions } from "../runtime/session.ts";
+import { call, sentence } from "../base/sentence.ts";
+import { buildGraph, tensorFunction } from "../graph/graph.ts";
+import { type Feature, standardFeatures } from "../graph/target.ts";
+import { float32 } from "../graph/type.ts";
+import { emitOnnx, sequenceName } from "../onnx/emit.ts";
+import { type Arrays, type DeviceArray, type Engine, type Feeds, isHeld, type Session, type SessionOptions } from "../runtime/session.ts";
 
 type Ort = typeof import("onnxruntime-node");
 let loading: Promise<Ort> | undefined;
@@ -11,7 +15,7 @@ let loading: Promise<Ort> | undefined;
 export const nodeEngine: Engine = {
   name: "onnxruntime-node",
   can: () => true, // ONNX Runtime on a CPU has every feature that there is
-  async createSession(model, options = {}) {
+  createSession: async (model, options = {}) => {
     const ort = await load();
     try {
       return new NodeSession(ort, await ort.InferenceSession.create(model, ortOptions(options)));
@@ -26,6 +30,80 @@ export async function engineVersion(): Promise<string> {
   const { env } = await load();
   return env.versions.node ?? env.versions.common;
 }
+
+/** What is known of an execution provider. */
+export interface Provider {
+  readonly name: string;
+  /** Features that it has beside the standard's, and those of the standard that it has not. */
+  readonly has?: readonly Feature[];
+  readonly lacks: readonly Feature[];
+  /** Whether the binding can leave outputs in its memory. */
+  readonly holds: boolean;
+  /** Its own options. */
+  readonly options?: Readonly<Record<string, string>>;
+}
+
+/**
+ * ONNX Runtime inside Node, on a device beside the processor. Kernels of devices are looked up by the version in which an operator last changed, and many are not
+ * registered for opset 22 and later, so models for them are written in 21. Whatever no kernel is found for would be given to the CPU; sessions are made so
+ * that they are refused then (`session.disable_cpu_ep_fallback`).
+ */
+export function providerEngine({ name, has = [], lacks, holds, options: own = {} }: Provider): Engine {
+  const executionProviders = [{ name, ...own }];
+  /** What a device knows (its adapter, compiled shaders) goes with its last session; this one stays. */
+  let anchor: Promise<unknown> | undefined;
+  const anchored = (ort: Ort) => {
+    anchor ??= ort.InferenceSession.create(emptyModel, { ...ortOptions({}), executionProviders });
+    return anchor;
+  };
+  return {
+    name,
+    opset: 21,
+    host: nodeEngine,
+    holds,
+    can: (feature) => has.includes(feature) || (standardFeatures.has(feature) && !lacks.includes(feature)),
+    createSession: async (model, options = {}) => {
+      const ort = await load();
+      const { extra, ...rest } = ortOptions(options);
+      const { keep = [], openSizes } = options;
+      const strict = { ...(extra?.session as object), ...(!openSizes && { disable_cpu_ep_fallback: "1" }) };
+      const kept = Object.fromEntries(keep.map((output) => [output, "gpu-buffer" as const]));
+      try {
+        await anchored(ort);
+        const session = await ort.InferenceSession.create(model, {
+          ...rest,
+          executionProviders,
+          extra: { session: strict },
+          ...(keep.length > 0 && { preferredOutputLocation: kept }),
+        });
+        return new NodeSession(ort, session, { narrows: lacks.includes("int64") });
+      } catch (error) {
+        throw refused(name, error);
+      }
+    },
+  };
+}
+
+/** The smallest model that there is: a number that is handed on. */
+const emptyModel = emitOnnx(buildGraph(tensorFunction({ x: float32([1]) }, (_, { x }) => ({ y: x }))), { opset: 21 });
+
+function refused(device: string, error: unknown): EngineError {
+  const said = message(error);
+  if (said.includes("assigned to the default CPU EP"))
+    return new EngineError(`${device} lacks an operator of the model, which is refused rather than computed elsewhere`, {
+      code: "engine.elsewhere",
+      cause: error,
+    });
+  if (/adapter|backend|is unsupported|provider|device|library|driver/i.test(said))
+    return new EngineError(sentence`${device} cannot be used here: ${withoutPlace(said)}; what can be is told by ${call("devices")}`, {
+      code: "engine.device",
+      cause: error,
+    });
+  return new EngineError(`ONNX Runtime refused the model for ${device}: ${said}`, { cause: error });
+}
+
+/** What ONNX Runtime says, without the line of its own source. */
+export const withoutPlace = (said: string): string => said.replace(/^.*\bwas false\.\s*/, "").replace(/^\/\S+:\d+ [^\n]*?\) /, "");
 
 async function load(): Promise<Ort> {
   loading ??= import("onnxruntime-node").then(
@@ -64,17 +142,24 @@ class NodeSession implements Session {
   /** Tensors around arrays that come again (weights, gradients): wrapping is the slow part of a small run. */
   readonly #wrapped = new WeakMap<HostArray, OrtTensor>();
 
-  constructor(ort: Ort, session: InferenceSession) {
+  /** Whether whole numbers of 64 bits are fed as such of 32. */
+  readonly #narrows: boolean;
+
+  constructor(ort: Ort, session: InferenceSession, { narrows = false }: { readonly narrows?: boolean } = {}) {
     this.#ort = ort;
     this.#session = session;
+    this.#narrows = narrows;
   }
 
-  async run(feeds: Arrays, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
+  async run(feeds: Feeds, outputs: readonly string[], into: Arrays = {}): Promise<Record<string, HostArray>> {
     const session = this.#session;
     if (!session) throw new EngineError("this session was released and cannot run again; create another");
     try {
       const ortFeeds: Record<string, OrtTensor> = {};
-      for (const name in feeds) ortFeeds[name] = this.#wrap(feeds[name]);
+      for (const name in feeds) {
+        const x = feeds[name];
+        ortFeeds[name] = isHeld(x) ? (x as HeldTensor).tensor : this.#wrap(x);
+      }
       const fetches: Record<string, OrtTensor | null> = {};
       for (const name of outputs) fetches[name] = into[name] ? this.#wrap(into[name]) : null;
       const inPlace = session.outputNames[0] === sequenceName && outputs.every((name) => into[name]);
@@ -99,9 +184,30 @@ class NodeSession implements Session {
   #wrap(x: HostArray): OrtTensor {
     const found = this.#wrapped.get(x);
     if (found) return found;
-    const tensor = new this.#ort.Tensor(x.dtype as "float32", x.data as Float32Array, x.shape);
+    const tensor =
+      this.#narrows && x.dtype === "int64"
+        ? new this.#ort.Tensor("int32", Int32Array.from(x.data as BigInt64Array, Number), x.shape)
+        : new this.#ort.Tensor(x.dtype as "float32", x.data as Float32Array, x.shape);
     this.#wrapped.set(x, tensor);
     return tensor;
+  }
+}
+
+/** An output that stayed on the device. The binding cannot read one (to ask it for the numbers ends the process): only sessions can. */
+class HeldTensor implements DeviceArray {
+  readonly place = "device";
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly tensor: OrtTensor;
+
+  constructor(tensor: OrtTensor) {
+    this.tensor = tensor;
+    this.dtype = tensor.type as DType;
+    this.shape = tensor.dims;
+  }
+
+  release(): void {
+    this.tensor.dispose();
   }
 }
 
@@ -126,5 +232,9 @@ async function runInPlace(
   return !Object.is(first.data[0], untouched);
 }
 
-const unwrap = (x: OrtTensor): HostArray => ({ dtype: x.type as DType, shape: x.dims, data: x.data as TypedArray });
+/** A kept output is a `DeviceArray`; whoever asked for it knows. */
+const unwrap = (x: OrtTensor): HostArray =>
+  x.location === "cpu"
+    ? { dtype: x.type as DType, shape: x.dims, data: x.data as TypedArray }
+    : (new HeldTensor(x) as DeviceArray as unknown as HostArray);
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0];

@@ -1,4 +1,4 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { array, bytesPerElement, type DType, type TypedArray } from "../base/arrays.ts";
 import { EngineError, GraphError } from "../base/errors.ts";
 import { type Dim, numbers } from "../graph/dim.ts";
@@ -119,7 +119,7 @@ class ModelWriter implements Emitter {
       irVersion: BigInt(onnxVersions.ir),
       producerName: "qkv",
       opsetImport: [
-        { domain: "", version: BigInt(this.#options.opset ?? onnxVersions.opset) },
+        { domain: "", version: BigInt(this.#options.opset ?? this.target.opset ?? onnxVersions.opset) },
         ...(microsoft ? [{ domain: "com.microsoft", version: BigInt(onnxVersions.microsoft) }] : []),
       ],
       graph: {
@@ -157,6 +157,18 @@ class ModelWriter implements Emitter {
   }
 
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
+    const kept = this.#kept(dtype);
+    return kept === dtype
+      ? this.#constant(dtype, shape, data)
+      : this.#constant(kept, shape, Int32Array.from(data as ArrayLike<bigint | number>, Number));
+  }
+
+  /** Whole numbers of 64 bits that are no sizes have 32 where the target computes with no others. */
+  #kept(dtype: DType): DType {
+    return dtype === "int64" && !this.target.can("int64") ? "int32" : dtype;
+  }
+
+  #constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
     const raw = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
     const key = `${dtype}[${shape}]${raw.length <= 64 ? raw.join() : this.#count++}`;
     const found = this.#initializers.get(key);
@@ -172,7 +184,7 @@ class ModelWriter implements Emitter {
   }
 
   integers(values: readonly number[]): Value {
-    return this.constant("int64", [values.length], BigInt64Array.from(values, BigInt));
+    return this.#constant("int64", [values.length], BigInt64Array.from(values, BigInt));
   }
 
   dims(dims: readonly Dim[]): Value {
@@ -198,7 +210,7 @@ class ModelWriter implements Emitter {
   }
 
   typeNumber(dtype: DType): number {
-    return elementTypes[dtype];
+    return elementTypes[this.#kept(dtype)];
   }
 
   /** One dimension as an int64 vector of length 1, computed from the symbols in it. */
@@ -232,7 +244,7 @@ class ModelWriter implements Emitter {
   }
 
   #declareInput(name: string, tensor: Tensor): void {
-    this.#inputs.push(valueInfo(name, tensor.type));
+    this.#inputs.push(valueInfo(name, { ...tensor.type, dtype: this.#kept(tensor.dtype) }));
     this.#values.set(tensor, name);
   }
 
@@ -269,6 +281,10 @@ class ModelWriter implements Emitter {
 
   /** Outputs carry the names that the caller gave: a node's own output is renamed, also where it is read; anything else is copied. */
   #declareOutputs(): ValueInfoProto[] {
+    for (const tensor of new Set(this.#graph.outputs.values())) {
+      if (this.#kept(tensor.dtype) !== tensor.dtype)
+        this.#values.set(tensor, this.node("Cast", [this.#values.get(tensor) as Value], { to: elementTypes[tensor.dtype] }));
+    }
     const makers = new Map(this.#nodes.flatMap((node) => node.output.map((value) => [value, node] as const)));
     const renamed = new Map<Value, Value>();
     const infos = [...this.#graph.outputs].map(([name, tensor]) => {
@@ -342,3 +358,8 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray | Uint16Array): 
 
 /** The name of an output inside the model. It cannot clash with an input. */
 export const outputName = (name: string): string => `${prefixes.output}${name}`;
+
+/** The operators that a model uses, each once. */
+export const operatorsOf = (model: Uint8Array): string[] => [
+  ...new Set((fromBinary(ModelProtoSchema, model).graph?.node ?? []).map(({ opType }) => opType)),
+];

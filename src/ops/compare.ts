@@ -1,5 +1,6 @@
 import { type DType, isFloat } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, size, type TensorType, tensorType } from "../graph/type.ts";
@@ -42,20 +43,24 @@ function wantBool(...types: readonly TensorType[]): void {
   for (const { dtype } of types) if (dtype !== "bool") throw new GraphError(`wants bool, not ${dtype}; compare first`);
 }
 
-function logical(name: string, opType: string) {
+function logical(name: string, lower: (e: Emitter, a: Value, b: Value) => Value) {
   return defineOp<NoAttributes>(name, {
     type: (inputs) => {
       wantBool(...inputs);
       return tensorType("bool", broadcastShapes(inputs[0].shape, inputs[1].shape));
     },
-    onnx: (e, inputs) => e.node(opType, inputs),
+    onnx: (e, [a, b]) => lower(e, a, b),
     cost: (_, [y]) => ({ flops: size(y) }),
     examples: () => [{ inputs: [booleans("a", "b"), booleans("b")], attributes: {} }],
   });
 }
 
-const andOp = logical("and", "And");
-const orOp = logical("or", "Or");
+const andOp = logical("and", (e, a, b) => e.node("And", [a, b]));
+const orOp = logical("or", (e, a, b) => {
+  if (e.target.can("logical-or")) return e.node("Or", [a, b]);
+  const counted = (x: Value) => e.node("Cast", [x], { to: e.typeNumber("int32") });
+  return e.node("Greater", [e.node("Add", [counted(a), counted(b)]), e.scalar("int32", 0)]);
+});
 const notOp = defineOp<NoAttributes>("not", {
   type: ([x]) => {
     wantBool(x);

@@ -24,7 +24,9 @@ const dropoutOp = defineOp<{ threshold: number }>("dropout", {
 
 /** Compare, cast, scale, multiply. */
 export function lowerDropout(e: Emitter, x: Value, noise: Value, dtype: DType, threshold: number): Value {
-  const kept = e.node("Cast", [e.node("GreaterOrEqual", [noise, e.scalar("uint8", threshold)])], { to: e.typeNumber(dtype) });
+  const drawn = e.target.can("byte-comparisons") ? noise : e.node("Cast", [noise], { to: e.typeNumber("int32") });
+  const least = e.scalar(drawn === noise ? "uint8" : "int32", threshold);
+  const kept = e.node("Cast", [e.node("GreaterOrEqual", [drawn, least])], { to: e.typeNumber(dtype) });
   return e.node("Mul", [x, e.node("Mul", [kept, e.scalar(dtype, 256 / (256 - threshold))])]);
 }
 

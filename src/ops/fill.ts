@@ -1,5 +1,6 @@
 import type { DType } from "../base/arrays.ts";
 import { Dim } from "../graph/dim.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
 import { scalarValue } from "../graph/leaves.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -30,7 +31,9 @@ export const onesLike = (x: Tensor): Tensor => fill(x.dtype, x.shape, 1);
 const extentOp = defineOp<{ dtype: DType; size: Dim }>("extent", {
   type: (_, { dtype }) => tensorType(dtype, []),
   onnx: (e, _, { attributes: { dtype, size } }) =>
-    e.node("Cast", [e.node("Squeeze", [e.dims([size]), e.integers([0])])], { to: e.typeNumber(dtype) }),
+    size.value === undefined
+      ? e.node("Cast", [e.node("Squeeze", [e.dims([size]), e.integers([0])])], { to: e.typeNumber(dtype) })
+      : e.node("Identity", [e.scalar(dtype, size.value)]),
   cost: () => ({ flops: 0, bytes: 0 }),
   examples: (f) => [{ inputs: [], attributes: { dtype: f, size: Dim.of(7) } }],
 });
@@ -38,14 +41,18 @@ const extentOp = defineOp<{ dtype: DType; size: Dim }>("extent", {
 /** The size of an axis as a number that the graph can compute with, also when it is left open. */
 export const extent = (size: Dim, dtype: DType): Tensor => extentOp.one([], { size, dtype });
 
+/** 0, 1, 2 … up to a size, which may be open. */
+export function countUp(e: Emitter, size: Dim): Value {
+  const [zero, one] = [e.scalar("int64", 0), e.scalar("int64", 1)];
+  if (size.value !== undefined) return e.node("Range", [zero, e.scalar("int64", size.value), one]);
+  const end = e.node("Squeeze", [e.dims([size]), e.integers([0])]);
+  return e.node("Range", [zero, e.target.can("int64") ? end : e.node("Cast", [end], { to: e.typeNumber("int64") }), one]);
+}
+
 /** 0, 1, 2 … along an axis whose size may be open. */
 const iotaOp = defineOp<{ size: Dim }>("iota", {
   type: (_, { size }) => tensorType("int64", [size]),
-  onnx: (e, _, { attributes: { size } }) => {
-    const [zero, one] = [e.scalar("int64", 0), e.scalar("int64", 1)];
-    const end = size.value === undefined ? e.node("Squeeze", [e.dims([size]), e.integers([0])]) : e.scalar("int64", size.value);
-    return e.node("Range", [zero, end, one]);
-  },
+  onnx: (e, _, { attributes: { size } }) => countUp(e, size),
   cost: (_, [y]) => ({ flops: 0, bytes: y.shape[0].times(8) }),
   examples: () => [{ inputs: [], attributes: { size: Dim.of(5) } }],
 });

@@ -13,6 +13,7 @@ import { extent } from "./fill.ts";
 import { exp, sigmoid } from "./functions.ts";
 import { embedding } from "./lookup.ts";
 import { reshape } from "./movement.ts";
+import { lowerLogSoftmax } from "./softmax.ts";
 import { sum } from "./sum.ts";
 
 // Cross-entropy over the last axis, against target ids; and of labels that do not exclude each other, against a truth for each.
@@ -53,7 +54,7 @@ const crossEntropyOp = defineOp<Smoothing>("crossEntropy", {
   ],
   onnx(e, [scores, targets], { inputs: [x, t], attributes: { smoothing } }) {
     const last = x.shape.length - 1;
-    const logProbabilities = e.node("LogSoftmax", [scores], { axis: -1 });
+    const logProbabilities = lowerLogSoftmax(e, scores, last);
     const index = e.reshape(targets, t.shape, column(t));
     const picked = e.reshape(e.node("GatherElements", [logProbabilities, index], { axis: last }), column(t), t.shape);
     if (smoothing === 0) return [e.node("Neg", [picked]), logProbabilities];
@@ -103,8 +104,7 @@ const lessTargetsOp = defineOp<Smoothing>("lessTargets", {
     const minus = e.node("Expand", [e.scalar(x.dtype, smoothing - 1), e.dims(column(t))]);
     const rest = e.node("ScatterElements", [probabilities, index, minus], { axis: x.shape.length - 1, reduction: "add" });
     if (smoothing === 0) return rest;
-    const share = e.node("Div", [e.scalar(x.dtype, smoothing), e.node("Cast", [e.dims([vocabulary(x)])], { to: e.typeNumber(x.dtype) })]);
-    return e.node("Sub", [rest, share]);
+    return e.node("Sub", [rest, evenShare(e, smoothing, x)]);
   },
   cost: ([x, t], _, { smoothing }) => ({ flops: smoothing === 0 ? size(t) : size(x).plus(size(t)) }),
   examples: (f) => [
@@ -112,6 +112,13 @@ const lessTargetsOp = defineOp<Smoothing>("lessTargets", {
     { inputs: [real(f, "a", "b", "v"), ids("v", "a", "b")], attributes: { smoothing: 0.1 }, nonEmpty: ["v"] },
   ],
 });
+
+/** What label smoothing gives to each entry of the vocabulary. */
+function evenShare(e: Emitter, smoothing: number, x: TensorType): Value {
+  const entries = vocabulary(x);
+  if (entries.value !== undefined) return e.scalar(x.dtype, (array(x.dtype, smoothing).data[0] as number) / entries.value);
+  return e.node("Div", [e.scalar(x.dtype, smoothing), e.node("Cast", [e.dims([entries])], { to: e.typeNumber(x.dtype) })]);
+}
 
 const lessTargets = (probabilities: Tensor, targets: Tensor, smoothing: number): Tensor =>
   lessTargetsOp.one([probabilities, targets], { smoothing });

@@ -1,8 +1,9 @@
 import { GraphError } from "../base/errors.ts";
 import { Dim, type DimLike, sum } from "../graph/dim.ts";
+import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp, type Op } from "../graph/op.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
-import { type AxisRef, axisIndex, byteSize, sameShape, showShape, size, tensorType } from "../graph/type.ts";
+import { type AxisRef, axisIndex, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { real } from "./example.ts";
 import { fill, fillValue, zerosLike } from "./fill.ts";
 
@@ -10,6 +11,13 @@ import { fill, fillValue, zerosLike } from "./fill.ts";
 
 const move = { cost: () => ({ flops: 0 }) };
 const view = { cost: () => ({ flops: 0, bytes: 0 }) };
+
+/** Moves truths as numbers, there and back, where a target moves nothing else. */
+function asNumber(e: Emitter, { dtype }: TensorType, inputs: readonly Value[], move: (inputs: readonly Value[]) => Value): Value {
+  if (dtype !== "bool" || e.target.can("truths-moved")) return move(inputs);
+  const numbers = inputs.map((x) => e.node("Cast", [x], { to: e.typeNumber("float32") }));
+  return e.node("Cast", [move(numbers)], { to: e.typeNumber("bool") });
+}
 
 const reshapeOp: Op<{ shape: readonly Dim[] }> = defineOp("reshape", {
   type([x], { shape }) {
@@ -77,7 +85,8 @@ const transposeOp: Op<{ order: readonly number[] }> = defineOp("transpose", {
     const both = order.map((axis) => x.node.attributes.order[axis]);
     return both.every((axis, i) => axis === i) ? before : transpose(before, both);
   },
-  onnx: (e, [x], { attributes: { order } }) => e.node("Transpose", [x], { perm: order }),
+  onnx: (e, [x], { inputs: [type], attributes: { order } }) =>
+    asNumber(e, type, [x], ([one]) => e.node("Transpose", [one], { perm: order })),
   ...move,
   examples: (f) => [
     { inputs: [real(f, "a", "b", "c")], attributes: { order: [2, 0, 1] } },
@@ -109,13 +118,26 @@ const splitOp = defineOp<{ axis: number; sizes: readonly Dim[] }>("split", {
     if (sizes.length === 1) return x;
     return axis === x.rank - 1 && usedOnce(x) ? x.node.op.parts?.(x.node.inputs, x.node.attributes, sizes) : undefined;
   },
-  onnx: (e, [x], { attributes: { axis, sizes } }) => e.nodes("Split", [x, e.dims(sizes)], { axis }, { outputs: sizes.length }),
+  onnx: (e, [x], { attributes: { axis, sizes } }) => lowerSplit(e, x, axis, sizes),
   ...move,
   examples: (f) => [
     { inputs: [real(f, "a", "b+2")], attributes: { axis: 1, sizes: [Dim.of("b"), Dim.of(2)] } },
     { inputs: [real(f, 6, "a")], attributes: { axis: 0, sizes: [Dim.of(1), Dim.of(2), Dim.of(3)] } },
   ],
 });
+
+/** So many parts, and what they are cut from, are buffers that a shader of any GPU may have. */
+const fewParts = 7;
+
+/** All parts at once; where a target can cut only few at a time, into larger ones first. */
+function lowerSplit(e: Emitter, x: Value, axis: number, sizes: readonly Dim[]): Value[] {
+  const cut = (value: Value, into: readonly Dim[]) => e.nodes("Split", [value, e.dims(into)], { axis }, { outputs: into.length });
+  if (sizes.length <= fewParts || e.target.can("many-parts")) return cut(x, sizes);
+  const each = Math.max(fewParts, Math.ceil(sizes.length / fewParts));
+  const groups = Array.from({ length: Math.ceil(sizes.length / each) }, (_, i) => sizes.slice(i * each, (i + 1) * each));
+  const cutGroups = cut(x, groups.map(sum));
+  return groups.flatMap((group, i) => (group.length === 1 ? [cutGroups[i]] : lowerSplit(e, cutGroups[i], axis, group)));
+}
 
 /** Cuts an axis into parts: a number of equal ones, or parts of the given sizes. */
 export function split(x: Tensor, axis: AxisRef, parts: number | readonly DimLike[]): Tensor[] {
@@ -152,7 +174,7 @@ const concatOp = defineOp<{ axis: number }>("concat", {
     const whole = splitOp.is(node) && node.attributes.axis === axis && node.outputs.length === inputs.length;
     return whole && inputs.every((x, i) => x === node.outputs[i]) ? node.inputs[0] : undefined;
   },
-  onnx: (e, inputs, { attributes: { axis } }) => e.node("Concat", inputs, { axis }),
+  onnx: (e, inputs, { inputs: [type], attributes: { axis } }) => asNumber(e, type, inputs, (all) => e.node("Concat", all, { axis })),
   ...move,
   examples: (f) => [
     { inputs: [real(f, "a", "b"), real(f, "a", 2), real(f, "a", "c")], attributes: { axis: 1 } },
@@ -179,7 +201,8 @@ const sliceOp = defineOp<{ axis: number; start: Dim; end: Dim }>("slice", {
   vjp: ({ g, inputs: [x], attributes: { axis, start, end } }) => [pad(g, axis, start, x.shape[axis].minus(end))],
   limits: ([x], { axis, end }) => [{ size: end, atMost: x.shape[axis] }],
   simplify: ([x], { axis, start, end }) => (start.value === 0 && end.equals(x.shape[axis]) ? x : undefined),
-  onnx: (e, [x], { attributes: { axis, start, end } }) => e.node("Slice", [x, e.dims([start]), e.dims([end]), e.integers([axis])]),
+  onnx: (e, [x], { inputs: [type], attributes: { axis, start, end } }) =>
+    asNumber(e, type, [x], ([one]) => e.node("Slice", [one, e.dims([start]), e.dims([end]), e.integers([axis])])),
   cost: (_, [y]) => ({ flops: 0, bytes: byteSize(y).times(2) }),
   examples: (f) => [
     { inputs: [real(f, "a", "b+3")], attributes: { axis: 1, start: Dim.of(1), end: Dim.of("b+1") } },

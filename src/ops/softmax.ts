@@ -1,3 +1,4 @@
+import type { Emitter, Value } from "../graph/emitter.ts";
 import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { type AxisRef, axisIndex, size } from "../graph/type.ts";
@@ -28,13 +29,20 @@ const logSoftmaxOp = defineOp<Along>("logSoftmax", {
     return x;
   },
   vjp: ({ g, outputs: [y], attributes: { axis } }) => [sub(g, mul(exp(y), sum(g, { axis, keep: true })))],
-  onnx: (e, [x], { attributes: { axis } }) => e.node("LogSoftmax", [x], { axis }),
+  onnx: (e, [x], { attributes: { axis } }) => lowerLogSoftmax(e, x, axis),
   cost: ([x]) => ({ flops: size(x).times(5) }),
   examples: (f) => [
     { inputs: [real(f, "a", "b")], attributes: { axis: 1 } },
     { inputs: [real(f, "a", "b", "c")], attributes: { axis: 0 } },
   ],
 });
+
+/** One operator, or x − max − log Σ exp(x − max), step by step. */
+export function lowerLogSoftmax(e: Emitter, x: Value, axis: number): Value {
+  if (e.target.can("log-softmax")) return e.node("LogSoftmax", [x], { axis });
+  const shifted = e.node("Sub", [x, e.node("ReduceMax", [x, e.integers([axis])])]);
+  return e.node("Sub", [shifted, e.node("Log", [e.node("ReduceSum", [e.node("Exp", [shifted]), e.integers([axis])])])]);
+}
 
 /** exp(x) / Σ exp(x) along an axis. */
 export const softmax = (x: Tensor, { axis = -1 }: { axis?: AxisRef } = {}): Tensor => softmaxOp.one([x], { axis: axisIndex(x.type, axis) });

@@ -1,4 +1,4 @@
-import { nodeDevice } from "../node/device.ts";
+import { deviceOf } from "../node/devices.ts";
 import { usualThreads } from "../node/machine.ts";
 import { Desk } from "../protocol/desk.ts";
 import type { FromModel, ToModel } from "../protocol/messages.ts";
@@ -21,9 +21,9 @@ process.on("disconnect", () => process.exit(0));
 // A Ctrl-C goes to everybody in the terminal; when this process ends is for its parent to say.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 
-function opened({ folder, name, adapter, threads = usualThreads(), precision }: ModelSettings): TrainedModel {
+function opened({ folder, name, adapter, threads = usualThreads(), device: wanted, precision }: ModelSettings): TrainedModel {
   const run = openModel(folder);
-  const device = nodeDevice({ threads, ...(precision && { precision }) });
+  const device = deviceOf(wanted, { threads, ...(precision && { precision }) });
   return new TrainedModel(trainedParts(adapter === undefined ? run : withAdapter(run, adapter), device, false, name));
 }
 

@@ -1,3 +1,4 @@
+import type { DeviceName } from "../node/devices.ts";
 import type { Precision } from "../runtime/device.ts";
 
 /** A model that a process of its own computes, and how. */
@@ -8,6 +9,7 @@ export interface ModelSettings {
   readonly name?: string;
   readonly adapter?: string;
   readonly threads?: number;
+  readonly device?: DeviceName;
   readonly precision?: Precision;
   /** The most texts that are written at once; the rest waits. */
   readonly rows?: number;

@@ -6,6 +6,7 @@ import { hubRecordSchema } from "../hub/record.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
 import type { Definition, OwnModel } from "../models/own.ts";
+import { deviceNames } from "../node/devices.ts";
 import { foreignTasks, taskNames } from "../text/columns.ts";
 import { chatFormatSchema } from "../tokens/chat-template.ts";
 import { optimizerNames } from "../training/optimizers.ts";
@@ -51,6 +52,8 @@ const trainingSchema = z.strictObject({
   accumulates: z.literal("rows").optional(),
   seed: whole(0, Number.MAX_SAFE_INTEGER),
   threads: whole(1, 1024),
+  /** What computes; the processor if left out, as before there was a choice. */
+  device: z.enum(deviceNames).optional(),
   evalEvery: count,
   saveEvery: count,
   /** How many checkpoints stay. */

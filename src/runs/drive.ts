@@ -8,11 +8,11 @@ import { Checkpoints, type CheckpointsOptions } from "../disk/checkpoints.ts";
 import { ParameterBuffer } from "../graph/parameters.ts";
 import { takesAnyLength } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";
-import { nodeDevice } from "../node/device.ts";
+import { deviceOf } from "../node/devices.ts";
 import type { Device } from "../runtime/device.ts";
 import { fit, noProgress, type Progress, type Report, type StepReport, type ValidationReport } from "../training/fit.ts";
 import { alone, type Group, partOf } from "../training/group.ts";
-import type { Optimizer } from "../training/optimizer.ts";
+import { type Optimizer, type WholeState, wholeState } from "../training/optimizer.ts";
 import { optimizer as makeOptimizer } from "../training/optimizers.ts";
 import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringFunction } from "../training/score.ts";
@@ -23,7 +23,7 @@ import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
 import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
-import { restoring, type WholeState, wholeState } from "./state.ts";
+import { restoring } from "./state.ts";
 import { traineeOf } from "./trainee.ts";
 
 /** What training tells whoever listens. */
@@ -111,7 +111,7 @@ export async function* drive(
   const { model, training } = config;
   const { steps, seed, threads } = training;
   const { group = alone, shardOptimizer = false } = options;
-  const device = { ...(options.device ?? nodeDevice()), threads };
+  const device = { ...deviceOf(options.device ?? training.device), threads };
   const { loss, scored, layout, parameters, baked } = traineeOf(run, material);
   const optimizer = makeOptimizer(training.optimizer, layout, {
     ...training,
@@ -181,6 +181,7 @@ export async function* drive(
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,
+      resident: true,
       baked,
       symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
@@ -213,6 +214,7 @@ export async function* drive(
       interrupted = report.step < steps && report.kind !== "stopped" && (group.size > 1 ? asked : (options.signal?.aborted ?? false));
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
+        await optimizer.bringHome();
         const state = await gatheredState(group, optimizer);
         if (disk) await turns.through(disk.saver.save(progress, state));
         await group.meet(); // others wait for the disk of rank 0 as long as it takes

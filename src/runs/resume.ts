@@ -6,13 +6,13 @@ import { Checkpoints } from "../disk/checkpoints.ts";
 import { writeDurably } from "../disk/files.ts";
 import { chatOf } from "../hub/chat.ts";
 import { dataTask } from "../models/any.ts";
-import { type RunConfig, runConfigText, trainingConfig } from "./config.ts";
+import { type RunConfig, runConfigText, type TrainingConfig, trainingConfig } from "./config.ts";
 import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, openRun, paths } from "./folder.ts";
 
 /** What may be different when a run goes on. */
-export const changeable = ["steps", "evalEvery", "saveEvery", "patience", "threads"] as const;
-export type Changes = { readonly [Name in (typeof changeable)[number]]?: number };
+export const changeable = ["steps", "evalEvery", "saveEvery", "patience", "threads", "device"] as const;
+export type Changes = { readonly [Name in (typeof changeable)[number]]?: TrainingConfig[Name] };
 
 /** Opens a run to train on: the same data as before, or it is refused. Changes are written into its config. */
 export async function reopen(

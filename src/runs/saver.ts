@@ -4,14 +4,14 @@ import { writingDurably } from "../disk/files.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Progress } from "../training/fit.ts";
-import type { Optimizer } from "../training/optimizer.ts";
+import { type Optimizer, type WholeState, wholeState } from "../training/optimizer.ts";
 import { parametersAsTensors } from "../weights/load.ts";
 import { safetensorsParts } from "../weights/safetensors.ts";
 import { writingAdapter } from "./adapter.ts";
 import type { RunConfig } from "./config.ts";
 import { paths, shippedFile } from "./folder.ts";
 import type { Log } from "./log.ts";
-import { checkpointFiles, type WholeState, wholeState } from "./state.ts";
+import { checkpointFiles } from "./state.ts";
 
 interface Parts {
   readonly folder: string;

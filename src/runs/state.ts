@@ -2,9 +2,9 @@ import { z } from "zod";
 import { RunError } from "../base/errors.ts";
 import { atOnce } from "../base/turns.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";
-import { ParameterBuffer } from "../graph/parameters.ts";
+import type { ParameterBuffer } from "../graph/parameters.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
-import type { Optimizer } from "../training/optimizer.ts";
+import { type Optimizer, type WholeState, wholeState } from "../training/optimizer.ts";
 import { loadParameters, parametersAsTensors } from "../weights/load.ts";
 import { readSafetensors, safetensorsParts } from "../weights/safetensors.ts";
 
@@ -23,15 +23,6 @@ const stateSchema = z.strictObject({
 export interface Position {
   readonly progress: Progress;
   readonly logBytes: number;
-}
-
-/** What an optimizer remembers of all that is trained, by name; of one that moves only a part, the rest is other ranks'. */
-export type WholeState = ReadonlyMap<string, ParameterBuffer>;
-
-/** The state of an optimizer that moves all; of another, room for it. */
-export function wholeState({ state, gradients: { layout } }: Pick<Optimizer, "state" | "gradients">): WholeState {
-  const whole = (data: Float32Array) => (data.length === layout.total ? new ParameterBuffer(layout, data) : new ParameterBuffer(layout));
-  return new Map([...state].map(([name, { data }]) => [name, whole(data)]));
 }
 
 const stateName = "state.json";

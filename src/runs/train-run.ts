@@ -9,7 +9,7 @@ import type { DataSource } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { removeEmpty, removeQuietly } from "../disk/files.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
-import { nodeDevice } from "../node/device.ts";
+import { deviceOf } from "../node/devices.ts";
 import { saveTokenizer } from "../tokens/index.ts";
 import type { Progress } from "../training/fit.ts";
 import { alone, type Group } from "../training/group.ts";
@@ -122,8 +122,8 @@ async function* driven(
 ): AsyncGenerator<RunEvent, TrainResult> {
   const result = yield* drive(run, material, options, beginning);
   if (result.ending === "interrupted" || !(options.group ?? alone).leads) return result;
-  const { threads } = run.config.training;
-  const found = await calibrate(run, encoded, { ...(options.device ?? nodeDevice()), threads });
+  const { threads, device } = run.config.training;
+  const found = await calibrate(run, encoded, { ...deviceOf(options.device ?? device), threads });
   if (found) yield { kind: "calibrated", ...found };
   return result;
 }

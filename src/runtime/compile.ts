@@ -5,16 +5,17 @@ import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Output
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { TensorType } from "../graph/type.ts";
-import { type EmitOptions, emitOnnx, type WeightSource } from "../onnx/emit.ts";
+import { type EmitOptions, emitOnnx, outputName, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import type { Device } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite, whereNonFinite } from "./finite.ts";
 import { type PipelineOptions, prepareGraph } from "./pipeline.ts";
+import { sessionOnDevice } from "./placement.ts";
 import { Program, type RunOptions } from "./program.ts";
 import type { Arrays, Engine, SessionOptions } from "./session.ts";
 
-export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "threads" | "providers"> {
+export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "threads" | "openSizes"> {
   /** What computes. */
   readonly device: Device;
   /** Open symbols: one session for each set of sizes that is fed (the default), or one session for all of them. */
@@ -153,7 +154,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   async #program(sizes: Sizes): Promise<Program> {
     const graph = await this.graph(sizes);
     const { device, folder, profile, denormals, gradientOf } = this.#options;
-    const { threads, providers } = device;
+    const { threads } = device;
     const differentiates = gradientOf !== undefined;
     const { target, weights } = this.#emitOptions();
     const fed: string[] = [];
@@ -163,7 +164,13 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
       return found;
     };
     const model = emitOnnx(graph, { target, weights: source, sequence: differentiates && this.#engine.can("outputs-in-place") });
-    const session = await this.#engine.createSession(model, { threads, providers, folder, profile, denormals });
+    const keep = this.#options.keep?.map(outputName);
+    const session = await sessionOnDevice(this.#engine, model, { threads, folder, profile, denormals, keep }, graph, (bind) =>
+      prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes, ...bind } }, this.#engine, {
+        ...this.#options,
+        folds: false,
+      }),
+    );
     return new Program(graph, session, { differentiates, fed });
   }
 

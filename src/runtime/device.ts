@@ -8,8 +8,6 @@ export type Precision = (typeof precisions)[number];
 /** What computes, and how. Everything that computes takes one; what is left out is the engine's own choice. */
 export interface Device {
   readonly engine: Engine;
-  /** Execution providers of the engine, the one that is wished for most first. */
-  readonly providers?: readonly string[];
   /** How many threads one run may use. */
   readonly threads?: number;
   /** Of weights that are baked in; f32 if left out. What is trained is always f32. */

@@ -6,7 +6,7 @@ import type { Tensor } from "../graph/tensor.ts";
 import { showType } from "../graph/type.ts";
 import { type EmitOptions, emitOnnx, outputName } from "../onnx/emit.ts";
 import { isFill } from "../ops/fill.ts";
-import type { Arrays, Engine, SessionOptions } from "./session.ts";
+import { type Arrays, type Engine, type Feeds, isHeld, type SessionOptions } from "./session.ts";
 
 /** The position of the first NaN or infinity, or -1. */
 function firstNonFinite(x: HostArray): number {
@@ -18,7 +18,7 @@ function firstNonFinite(x: HostArray): number {
 export async function refuseNonFinite(
   graph: Graph,
   outputs: Arrays,
-  feeds: Arrays,
+  feeds: Feeds,
   engine: Engine,
   emit: EmitOptions,
   options: SessionOptions,
@@ -33,18 +33,18 @@ export async function refuseNonFinite(
 /** Runs the graph again with every computed tensor as an output, and names the first that is not finite. */
 export async function whereNonFinite(
   graph: Graph,
-  feeds: Arrays,
+  feeds: Feeds,
   engine: Engine,
   emit: EmitOptions,
   { folder }: SessionOptions,
 ): Promise<string | undefined> {
   for (const [name, x] of Object.entries(feeds)) {
-    if (firstNonFinite(x) >= 0) return `in what was fed as "${name}"`;
+    if (!isHeld(x) && firstNonFinite(x) >= 0) return `in what was fed as "${name}"`;
   }
   const computed = graphNodes(graph).filter((node) => !isConstant(node) && !isFill(node)); // a mask may hold −∞ on purpose
   const tensors = computed.flatMap((node) => node.outputs.filter((y) => isFloat(y.dtype)));
   const outputs = new Map(tensors.map((x, i): [string, Tensor] => [`${i}`, x]));
-  const session = await engine.createSession(emitOnnx({ ...graph, outputs }, emit), { folder });
+  const session = await engine.createSession(emitOnnx({ ...graph, outputs }, emit), { folder, openSizes: true });
   try {
     const values = await session.run(feeds, [...outputs.keys()].map(outputName));
     for (const [name, { node, type }] of outputs) {

@@ -30,14 +30,20 @@ export interface PipelineOptions extends GraphOptions {
 export const gradientName = (parameter: string): string => `${prefixes.gradient}${parameter}`;
 
 /** From a function to the graph that runs: built, differentiated, cleaned up, flattened, folded. */
-export async function prepareGraph(fn: TensorFunction, options: PipelineOptions, engine: Engine, session: SessionOptions): Promise<Graph> {
+export async function prepareGraph(
+  fn: TensorFunction,
+  options: PipelineOptions,
+  engine: Engine,
+  session: SessionOptions & { readonly folds?: boolean },
+): Promise<Graph> {
   const built = chosen(buildGraph(fn, options), options);
   await pause(); // graphs of large models take a while, and others share the thread
   const whole = withGradients(built, options);
   await pause();
   const flat = flattenRows(cleanUp(whole));
   await pause();
-  const folded = await foldConstants(cleanUp(flat), engine, session);
+  const clean = cleanUp(flat);
+  const folded = session.folds === false ? clean : await foldConstants(clean, engine.host ?? engine, session);
   await pause();
   return options.rewrite?.(folded) ?? folded;
 }

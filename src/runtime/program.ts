@@ -12,14 +12,14 @@ import { outputName } from "../onnx/emit.ts";
 import { type Device, refuseTooLarge } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { gradientName } from "./pipeline.ts";
-import type { Arrays, Session } from "./session.ts";
+import type { Arrays, DeviceArray, Feeds, Session } from "./session.ts";
 
 /** So many of the largest tensors are alive at once: attention has its scores, their mask and its pattern. */
 const tensorsAtOnce = 3;
 
 export interface RunOptions {
   /** The numbers of the parameters, read in place. */
-  readonly weights?: ParameterBuffer;
+  readonly weights?: ParameterBuffer | Held;
   /** Filled with the gradients. */
   readonly gradients?: ParameterBuffer;
   /** Where random bytes come from, for a function with dropout: another one for each step. */
@@ -27,6 +27,9 @@ export interface RunOptions {
   /** Which rows of a whole batch are fed, where it is only a part of one: they get the random bytes that they have in the whole. */
   readonly rows?: Rows;
 }
+
+/** Parameters by name, on the device or still on their way there. */
+export type Held = ReadonlyMap<string, HostArray | DeviceArray>;
 
 /** A graph and the session that runs it: turns buffers into feeds, and outputs into results. */
 export class Program {
@@ -105,15 +108,19 @@ export class Program {
   }
 
   /** All that the session wants to be fed. */
-  feeds(own: Arrays, sizes: Sizes, { weights, chance, rows }: RunOptions): Arrays {
-    const parameters = this.#feedWeights(weights);
+  feeds(own: Arrays, sizes: Sizes, { weights, chance, rows }: RunOptions): Feeds {
+    const parameters = weights instanceof Map ? this.#feedHeld(weights) : this.#feedWeights(weights as ParameterBuffer | undefined);
     return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance, rows) } : { ...parameters, ...own };
   }
 
-  async run(feeds: Arrays, { gradients }: RunOptions): Promise<Record<string, HostArray>> {
+  async run(feeds: Feeds, { gradients }: RunOptions): Promise<Record<string, HostArray>> {
     const into = this.#differentiates ? { ...this.#placesFor(gradients), ...this.#newPlaces() } : undefined;
     const results = await this.session.run(feeds, this.#outputs, into);
     return Object.fromEntries(this.#visible.map((name) => [name, results[outputName(name)]]));
+  }
+
+  #feedHeld(held: Held): Feeds {
+    return Object.fromEntries(this.#fed.map((name) => [name, held.get(name) as HostArray | DeviceArray]));
   }
 
   #feedWeights(weights: ParameterBuffer | undefined): Arrays {

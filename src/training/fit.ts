@@ -7,6 +7,7 @@ import { type CompiledFunction, type CompileOptions, compile } from "../runtime/
 import type { Device } from "../runtime/device.ts";
 import { alone, type Group } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
+import { ResidentTraining } from "./resident.ts";
 
 export interface StepReport {
   readonly kind: "step";
@@ -85,6 +86,11 @@ export interface FitOptions {
   readonly progress?: Progress;
   /** Aborted, it ends before the next step, and throws the signal's reason. */
   readonly signal?: AbortSignal;
+  /**
+   * On a device that can hold them, weights and what the optimizer remembers stay there between the steps, and the optimizer's buffers are those of before
+   * until `optimizer.bringHome()`; it is called before validations and at the end. Without it, all are here after every step.
+   */
+  readonly resident?: boolean;
   /** Seconds. */
   readonly clock: () => number;
 }
@@ -108,16 +114,24 @@ export async function* fit(
   const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
   const outputs = ["loss", report];
   const keeps = options.checkpointBlocks ? "block inputs" : "everything";
+  const holds = options.resident && device.engine.holds && (options.accumulate ?? 1) === 1 && group.size === 1;
+  const resident = holds
+    ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, checkpointBlocks: options.checkpointBlocks })
+    : undefined;
+  if (resident) optimizer.bringHome = () => resident.bringHome();
   const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 });
+  let broken = false; // a device that failed is asked no more
   let longest: number | undefined;
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       options.signal?.throwIfAborted();
       if (longest !== undefined) group.patient(patienceAfter(longest)); // a first step makes its session, which may take long
       const [begin, exchanged] = [clock(), group.seconds];
-      const { loss: value, objective, tokens, stop } = await gradients(step, optimizer, batches, { ...options, report, group });
       const rate = learningRate(optimizer.steps + 1);
-      const norm = await move(optimizer, rate, group);
+      const there = resident && (await residentStep(resident, optimizer, batches, rate, options));
+      const computed = there ?? (await gradients(step, optimizer, batches, { ...options, report, group }));
+      const { loss: value, objective, tokens, stop } = computed;
+      const norm = there ? there.norm : await move(optimizer, rate, group);
       if (!Number.isFinite(norm))
         throw new NonFiniteError(`${whichGradient(optimizer)}; the weights were not touched`, { step: optimizer.steps + 1 });
       const apart = report === "loss" ? {} : { objective };
@@ -139,6 +153,7 @@ export async function* fit(
       };
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
+      await optimizer.bringHome();
       const found = await validation.loss(optimizer.weights);
       if (!Number.isFinite(found)) throw new NonFiniteError(`the validation loss is ${found}`, { step: optimizer.steps });
       const improved = found < progress.bestLoss;
@@ -147,9 +162,29 @@ export async function* fit(
       if (progress.waited >= patience) yield { kind: "stopped", step: optimizer.steps, waited: progress.waited };
     }
     return progress;
+  } catch (error) {
+    broken = !(error instanceof NonFiniteError);
+    throw error;
   } finally {
+    if (resident) {
+      if (!broken) await optimizer.bringHome();
+      optimizer.bringHome = async () => {};
+      await resident.release();
+    }
     await step.release();
   }
+}
+
+async function residentStep(
+  resident: ResidentTraining,
+  { steps }: Optimizer,
+  batches: Batches,
+  rate: number,
+  { chance, wantsStop }: Pick<FitOptions, "chance" | "wantsStop">,
+) {
+  const batch = batches.batch(steps);
+  const found = await resident.step(batch, rate, chance.fork("dropout").fork(steps));
+  return { ...found, tokens: batch.tokens, stop: wantsStop?.() ?? false };
 }
 
 /** Seconds that a rank is waited for: a step takes what it takes, and a new shape its time once. */

@@ -1,5 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
+import type { Tensor } from "../graph/tensor.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import type { Part } from "./group.ts";
 import { kernelBytes } from "./kernels.wasm.ts";
@@ -19,6 +20,19 @@ export interface OptimizerOptions {
   /** Only these of the numbers that are trained move here, and only of them something is remembered: the rest is other ranks'. */
   readonly part?: (count: number) => Part;
 }
+
+/** One parameter in a graph that takes a step: its gradient is clipped already. */
+export interface InGraph {
+  readonly weight: Tensor;
+  readonly gradient: Tensor;
+  /** What is remembered of it, by name. */
+  readonly state: Readonly<Record<string, Tensor>>;
+  readonly decays: boolean;
+  /** The numbers of the step. */
+  readonly numbers: Readonly<Record<string, Tensor>>;
+}
+
+export type Moved = Pick<InGraph, "weight" | "state">;
 
 export interface Kernels {
   sumSquares(x: number, count: number): number;
@@ -101,10 +115,14 @@ export abstract class Optimizer {
   readonly state: ReadonlyMap<string, Remembered>;
   /** Steps taken so far. */
   steps = 0;
+  /** Where weights and state are on a device while they are trained: copies them into the buffers here. */
+  bringHome: () => Promise<void> = async () => {};
   protected readonly kernels: Kernels;
   protected readonly weightDecay: number;
   readonly #sums: ParameterBuffer | undefined;
-  readonly #clip: number;
+  /** The longest gradient. */
+  readonly clip: number;
+  readonly #decays: (shape: readonly number[]) => boolean;
   /** All that is trained, and what of it moves here. */
   readonly #trained: readonly Segment[];
   readonly #segments: readonly Segment[];
@@ -138,13 +156,25 @@ export abstract class Optimizer {
     const code = Uint8Array.from(atob(kernelBytes), (c) => c.charCodeAt(0));
     this.kernels = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as unknown as Kernels;
     this.weightDecay = weightDecay;
-    this.#clip = clip;
-    this.#trained = segments(this.weights, trained, (shape) => weightDecay > 0 && (decayAll || shape.length > 1));
+    this.clip = clip;
+    this.#decays = (shape) => weightDecay > 0 && (decayAll || shape.length > 1);
+    this.#trained = segments(this.weights, trained, this.#decays);
     this.#segments = this.#trained.flatMap((segment) => within(segment, this.part));
   }
 
   /** Moves one stretch of weights; the gradient counts `scale` times. */
   protected abstract move(segment: Segment, learningRate: number, scale: number): void;
+
+  /** What changes from step to step in a graph that takes them: of the next one, with this learning rate. */
+  abstract numbers(learningRate: number): Readonly<Record<string, number>>;
+
+  /** The same step as `move` takes, as graph. */
+  abstract moved(given: InGraph): Moved;
+
+  /** Whether a parameter decays. */
+  decays(name: string): boolean {
+    return this.#decays(this.weights.view(name).shape);
+  }
 
   /** The length of the whole gradient; where only a part moves here, of that part. */
   gradientNorm(): number {
@@ -195,7 +225,7 @@ export abstract class Optimizer {
   step(learningRate: number, norm: number = this.gradientNorm()): number {
     if (!Number.isFinite(norm)) return norm;
     this.steps++;
-    const scale = norm > this.#clip ? this.#clip / norm : 1;
+    const scale = norm > this.clip ? this.clip / norm : 1;
     const writes = [this.weights, ...this.state.values()];
     for (const segment of this.#segments)
       this.#each(segment, { reads: [...writes, this.gradients], writes }, (piece) => this.move(piece, learningRate, scale));
@@ -241,6 +271,14 @@ export abstract class Optimizer {
   protected remembered(name: string): Remembered {
     return this.state.get(name) as Remembered;
   }
+}
+
+/** What an optimizer remembers of all that is trained, by name; of one that moves only a part, the rest is other ranks'. */
+export type WholeState = ReadonlyMap<string, ParameterBuffer>;
+
+/** The state of an optimizer that moves all; of another, room for it. */
+export function wholeState({ state, isPart, gradients: { layout } }: Pick<Optimizer, "state" | "gradients" | "isPart">): WholeState {
+  return new Map([...state].map(([name, { data }]) => [name, isPart ? new ParameterBuffer(layout) : new ParameterBuffer(layout, data)]));
 }
 
 /** What of a segment lies in a part; nothing, if none of it does. */

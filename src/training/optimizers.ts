@@ -1,6 +1,8 @@
 import { ConfigError } from "../base/errors.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
-import { Optimizer, type OptimizerOptions, type Remembered, type Segment } from "./optimizer.ts";
+import { add, div, mul, sub } from "../ops/arithmetic.ts";
+import { sqrt } from "../ops/functions.ts";
+import { type InGraph, type Moved, Optimizer, type OptimizerOptions, type Remembered, type Segment } from "./optimizer.ts";
 
 export interface AdamOptions extends OptimizerOptions {
   readonly beta1?: number;
@@ -22,6 +24,23 @@ abstract class Moments extends Optimizer {
     this.secondMoments = this.remembered("secondMoments");
   }
 
+  numbers(learningRate: number): Readonly<Record<string, number>> {
+    const { beta1, beta2 } = this.#options;
+    const step = this.steps + 1;
+    return { rate: learningRate / (1 - beta1 ** step), root: 1 / (1 - beta2 ** step), keep: this.keep(learningRate) };
+  }
+
+  /** What is left of a weight that decays by itself. */
+  protected abstract keep(learningRate: number): number;
+
+  moved({ weight, gradient, state: { firstMoments, secondMoments }, decays, numbers: { rate, root, keep } }: InGraph): Moved {
+    const { beta1, beta2, epsilon } = this.#options;
+    const first = add(mul(firstMoments, beta1), mul(gradient, 1 - beta1));
+    const second = add(mul(secondMoments, beta2), mul(mul(gradient, gradient), 1 - beta2));
+    const step = div(mul(first, rate), add(sqrt(mul(second, root)), epsilon));
+    return { weight: sub(decays ? mul(weight, keep) : weight, step), state: { firstMoments: first, secondMoments: second } };
+  }
+
   protected moveByMoments(segment: Segment, learningRate: number, keep: number, scale: number): void {
     const { beta1, beta2, epsilon } = this.#options;
     const buffers = [this.weights, this.gradients, this.firstMoments, this.secondMoments];
@@ -35,7 +54,11 @@ abstract class Moments extends Optimizer {
 /** AdamW (Loshchilov & Hutter 2019): weights decay by themselves, beside the moments. */
 export class AdamW extends Moments {
   protected move(segment: Segment, learningRate: number, scale: number): void {
-    this.moveByMoments(segment, learningRate, segment.decays ? 1 - learningRate * this.weightDecay : 1, scale);
+    this.moveByMoments(segment, learningRate, segment.decays ? this.keep(learningRate) : 1, scale);
+  }
+
+  protected keep(learningRate: number): number {
+    return 1 - learningRate * this.weightDecay;
   }
 }
 
@@ -46,6 +69,15 @@ export class Adam extends Moments {
     const [g, w] = [this.gradients, this.weights].map((buffer) => this.address(buffer, segment));
     if (decays) this.kernels.blend(g, w, count, scale, this.weightDecay);
     this.moveByMoments(segment, learningRate, 1, decays ? 1 : scale);
+  }
+
+  protected keep(): number {
+    return 1;
+  }
+
+  override moved(given: InGraph): Moved {
+    const { weight, gradient, decays } = given;
+    return super.moved({ ...given, gradient: decays ? add(gradient, mul(weight, this.weightDecay)) : gradient, decays: false });
   }
 }
 
@@ -62,6 +94,16 @@ export class Sgd extends Optimizer {
     super(layout, ["velocity"], options);
     this.#momentum = options.momentum ?? 0.9;
     this.velocity = this.remembered("velocity");
+  }
+
+  numbers(learningRate: number): Readonly<Record<string, number>> {
+    return { rate: learningRate };
+  }
+
+  moved({ weight, gradient, state: { velocity }, decays, numbers: { rate } }: InGraph): Moved {
+    const pushed = add(mul(velocity, this.#momentum), gradient);
+    const faster = decays ? add(pushed, mul(weight, this.weightDecay)) : pushed;
+    return { weight: sub(weight, mul(faster, rate)), state: { velocity: faster } };
   }
 
   protected move(segment: Segment, learningRate: number, scale: number): void {

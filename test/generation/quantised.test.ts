@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
+import { random } from "../../src/graph/samples.ts";
 import { float32, uint8 } from "../../src/graph/type.ts";
 import { compile } from "../../src/node/device.ts";
 import { type Bits, blockSize, quantisedLinear } from "../../src/ops/quantised.ts";
 import { dequantised, quantise } from "../../src/weights/quantise.ts";
-import { random } from "../support/samples.ts";
 
 describe.each([4, 8] as const)("weights of %i bits", (bits) => {
   it("are within half a step of the numbers they stand for; of the other sign's largest, within one", () => {

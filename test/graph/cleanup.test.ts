@@ -6,6 +6,7 @@ import { grad } from "../../src/gradients/grad.ts";
 import { cleanUp } from "../../src/graph/cleanup.ts";
 import { buildGraph, type Graph, graphNodes, tensorFunction } from "../../src/graph/graph.ts";
 import { constant } from "../../src/graph/leaves.ts";
+import { random } from "../../src/graph/samples.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float64, int32, uint8 } from "../../src/graph/type.ts";
 import { compile } from "../../src/node/device.ts";
@@ -41,7 +42,6 @@ import {
   transpose,
 } from "../../src/ops/index.ts";
 import { foldConstants } from "../../src/runtime/fold.ts";
-import { random } from "../support/samples.ts";
 
 // Small random graphs: a list of steps, each taking earlier tensors [rows, columns] and giving another.
 

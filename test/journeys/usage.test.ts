@@ -16,7 +16,7 @@ describe("wrong usage", () => {
   it.each<[string, string[], RegExp]>([
     ["an unknown command", ["trian"], /unknown command 'trian'\n\(Did you mean train\?\)/],
     ["an unknown flag", ["train", "a.txt", "--stpes", "3"], /unknown option '--stpes'\n\(Did you mean --steps\?\)/],
-    ["a missing run", ["info"], /missing required argument 'run'/],
+    ["a missing run", ["info"], /give the folder of a run, or --devices/],
     ["a missing value", ["eval", "run", "--threads"], /option '--threads <n>' argument missing/],
     [
       "an unknown choice",

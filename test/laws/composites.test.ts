@@ -5,6 +5,7 @@ import { grad } from "../../src/gradients/grad.ts";
 import { Dim } from "../../src/graph/dim.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { input } from "../../src/graph/leaves.ts";
+import { random } from "../../src/graph/samples.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, float64, int32, uint8 } from "../../src/graph/type.ts";
 import { compile } from "../../src/node/device.ts";
@@ -25,7 +26,6 @@ import {
   sum,
 } from "../../src/ops/index.ts";
 import { scatterRows } from "../../src/ops/lookup.ts";
-import { random } from "../support/samples.ts";
 
 // Functions that are made of several ops: values that can be checked by hand, and gradients.
 

@@ -7,10 +7,10 @@ import { allOps, type Example, type Op } from "../../src/graph/op.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import type { TensorType } from "../../src/graph/type.ts";
 import "../../src/entries/graph.ts";
+import { bound, concrete, random, samples, sizeVariants } from "../../src/graph/samples.ts";
 import { compile } from "../../src/node/device.ts";
 import { add, mul, sum } from "../../src/ops/index.ts";
 import { portableEngine } from "../support/portable-engine.ts";
-import { bound, concrete, random, samples, sizeVariants } from "../support/samples.ts";
 
 // Every op that exists obeys these laws. A new op is tested by existing.
 

@@ -4,6 +4,7 @@ import { chance } from "../../src/base/chance.ts";
 import { Dim } from "../../src/graph/dim.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { random } from "../../src/graph/samples.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, int32 } from "../../src/graph/type.ts";
 import { attention } from "../../src/layers/attention.ts";
@@ -15,7 +16,6 @@ import { add, cast, iota, matmul } from "../../src/ops/index.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { AdamW } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
-import { random } from "../support/samples.ts";
 
 // What the lectures warn of, and what they promise, each as numbers.
 

@@ -3,13 +3,13 @@ import { array } from "../../src/base/arrays.ts";
 import { EngineError } from "../../src/base/errors.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { random } from "../../src/graph/samples.ts";
 import { float32, int32 } from "../../src/graph/type.ts";
 import { compile } from "../../src/node/device.ts";
 import { nodeEngine } from "../../src/node/engine.ts";
 import { add, concat, embedding, matmul, mul, reshape, softmax, sum } from "../../src/ops/index.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import type { Engine } from "../../src/runtime/session.ts";
-import { random } from "../support/samples.ts";
 
 const row = (n: number) => array("float32", new Float32Array(n).fill(1), [n]);
 const total = tensorFunction({ x: float32(["n"]) }, (_, { x }) => ({ y: sum(x) }));

@@ -3,10 +3,10 @@ import { array, type TypedArray } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { grad } from "../../src/gradients/grad.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
+import { random } from "../../src/graph/samples.ts";
 import { float32, int32 } from "../../src/graph/type.ts";
 import { compile } from "../../src/node/device.ts";
 import { embedding, linear, mul, sum } from "../../src/ops/index.ts";
-import { random } from "../support/samples.ts";
 
 // Sizes that ONNX Runtime splits over threads, with ids that repeat, against slow sums in plain TypeScript.
 

@@ -1,8 +1,8 @@
-import { array, elementCount, emptyArray, type HostArray } from "../../src/base/arrays.ts";
-import { type Chance, chance } from "../../src/base/chance.ts";
-import { Dim } from "../../src/graph/dim.ts";
-import type { Domain, Example, ExampleInput } from "../../src/graph/op.ts";
-import type { TensorType } from "../../src/graph/type.ts";
+import { array, elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
+import { type Chance, chance } from "../base/chance.ts";
+import { Dim } from "./dim.ts";
+import type { Domain, Example, ExampleInput } from "./op.ts";
+import type { TensorType } from "./type.ts";
 
 export type Sizes = Record<string, number>;
 
