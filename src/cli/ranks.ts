@@ -23,17 +23,15 @@ export async function together<Result>(
   work: (ranks: Ranks | undefined) => Promise<Result>,
 ): Promise<Result | undefined> {
   const launch = launchedAs();
+  let ranks: Ranks | undefined;
   try {
-    const ranks = await joinRanks({ ...options, lost });
+    ranks = await joinRanks({ ...options, lost });
     const result = await work(ranks);
     ranks?.agree();
     return result;
   } catch (error) {
     if (!launch || launch.rank === 0) throw error;
-    if (error instanceof NonFiniteError) {
-      process.exitCode = 1; // all know it, and rank 0 says it
-      return undefined;
-    }
+    if (error instanceof NonFiniteError) await ranks?.group.meet(); // all know it: rank 0 says it, and ends the others
     process.stderr.write(`rank ${launch.rank}: `);
     throw error;
   }

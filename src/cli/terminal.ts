@@ -144,7 +144,7 @@ function introduction({ folder, config, parameters, trained, padding, step, perE
   const held = data.valid === 0 ? "" : `, ${grouped(data.valid)} held out`;
   const lines = [
     `${model.model} with ${grouped(parameters)} parameters${frozen}, for ${task}; ${tokenizer.kind} tokenizer of ${grouped(model.vocab)} entries, context ${model.context}`,
-    `${amounts}${held}; an epoch is ${grouped(perEpoch)} batches of ${training.batch}${padding > 0 ? `, ${(100 * padding).toFixed(1)} % of them padding` : ""}`,
+    `${amounts}${held}; an epoch is ${grouped(perEpoch)} batches of ${grouped(training.batch * (training.accumulates ? training.accumulate : 1))}${padding > 0 ? `, ${(100 * padding).toFixed(1)} % of them padding` : ""}`,
     ...(from ? [`from ${originOf(config, from)}`] : []),
     ...(training.device ? [`on ${training.device}; copied in each step: ${copiesOf(deviceNamed(training.device))}`] : []),
     step > 0 ? `going on at step ${grouped(step)} in ${folder}` : `into ${folder}`,

@@ -141,8 +141,10 @@ function resumed(folder: string, files: readonly string[], command: Command) {
     throw new ConfigError(`${fixed} cannot be changed when a run goes on; only ${only} can. Train a new run for another ${fixed}`);
   }
   if (files.length > 0) throw new ConfigError(`a run goes on with its own data, so ${files[0]} cannot be given together with --resume`);
-  return (host: TrainOptions, threads?: number) =>
-    resumeRun(folder, { ...(threads !== undefined && { threads }), ...(typed(command, trainingFlags) as Changes) }, host);
+  return (host: TrainOptions, threads?: number) => {
+    const changes = typed(command, trainingFlags) as Changes;
+    return resumeRun(folder, changes, { ...host, ...(changes.threads === undefined && threads !== undefined && { mostThreads: threads }) });
+  };
 }
 
 /** What was asked for: the flags, over the recipe or the preset, over the defaults. */

@@ -140,13 +140,15 @@ export class Mpi implements Wire {
 
   /** On another thread, so that signals are heard and a host that is gone is noticed. */
   #call(name: "scatter" | "spread" | "broadcast", ...args: readonly unknown[]): Promise<void> {
-    const { patience } = this;
-    const late = patience === undefined ? undefined : setTimeout(() => this.#lost(patience), 1000 * patience);
+    const { patience = Number.POSITIVE_INFINITY } = this;
+    let waited = 0;
+    // seconds in which this process was awake: one that was stopped with the others has not waited for them
+    const late = Number.isFinite(patience) ? setInterval(() => ++waited >= patience && this.#lost(waited), 1000) : undefined;
     return new Promise((resolve, reject) => {
       this.#lent.add(args);
       this.#functions[name].async(...args, (error: Error | null, code: number) => {
         this.#lent.delete(args);
-        clearTimeout(late);
+        clearInterval(late);
         if (error) reject(error);
         else if (code !== 0) reject(new EngineError(`MPI failed (${name}, error ${code})`, { code: "engine.ranks" }));
         else resolve();

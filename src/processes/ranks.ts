@@ -59,9 +59,12 @@ export async function joinRanks({ mpi: library, compress, clock, lost }: JoinOpt
     },
   });
   let agreed = false;
-  process.once("exit", (code) => {
-    if (!agreed) mpi.abort(code || 1);
-  });
+  const leave = (code: number) => {
+    if (agreed) return;
+    for (const other of process.listeners("exit")) if (other !== leave) other.call(process, code); // what others tidy up: nothing comes after this
+    mpi.abort(code || 1);
+  };
+  process.once("exit", leave);
   const all = (await new Group(mpi).exchange(JSON.stringify(own))).map((text) => JSON.parse(text) as Self);
   const hosts = all.map(({ host }) => host);
   const [different] = differences(all, "must");

@@ -65,6 +65,8 @@ export interface TrainOptions {
   readonly group?: Group;
   /** Whether each rank keeps the optimizer's state of its own part alone. */
   readonly shardOptimizer?: boolean;
+  /** Threads of this process at most, where a run's own number was for other company; it stays in the run. */
+  readonly mostThreads?: number;
 }
 
 export interface TrainResult {
@@ -109,7 +111,8 @@ export async function* drive(
 ): AsyncGenerator<RunEvent, TrainResult> {
   const { folder, config } = run;
   const { model, training } = config;
-  const { steps, seed, threads } = training;
+  const { steps, seed } = training;
+  const threads = Math.min(training.threads, options.mostThreads ?? training.threads);
   const { group = alone, shardOptimizer = false } = options;
   const device = { ...deviceOf(options.device ?? training.device), threads };
   const { loss, scored, layout, parameters, baked } = traineeOf(run, material);
@@ -189,11 +192,17 @@ export async function* drive(
       progress,
       clock: options.clock,
     });
+    let placed = false;
+    const place = () => {
+      beginning?.place(progress);
+      disk = open();
+      if (before) disk.log.append(logLine(before));
+    };
     for await (const report of reports) {
-      if (!disk && group.leads) {
-        beginning?.place(progress);
-        disk = open();
-        if (before) disk.log.append(logLine(before));
+      if (!placed) {
+        placed = true;
+        if (!disk && group.leads) place();
+        await group.meet(); // others wait for the disk of rank 0 as long as it takes
       }
       if (report.kind !== "stopped") disk?.log.append(logLine(report)); // that patience ended follows from the validations
       if (report.kind === "step") {

@@ -108,7 +108,7 @@ function refuseForeign(file: string): void {
 const held = new Set<string>();
 
 /** A lock that nobody has touched for so many milliseconds was left behind by a host that is gone; its holder does it all the time. */
-const deadAfter = 120_000;
+export const deadAfter = 120_000;
 const touchedEvery = 10_000;
 
 /**
@@ -152,6 +152,12 @@ export function lockRun(folder: string): () => void {
     code: "run.busy",
   });
 }
+
+/** Whether another host holds it, or did. */
+export const isLockedElsewhere = (folder: string): boolean => {
+  const [, host = hostname()] = readLock(resolve(paths(folder).lock)).split(" ");
+  return host !== hostname();
+};
 
 /** Written once more as it is, so that it has the time of the disk's own clock. */
 function touch(file: string, own: string): void {

@@ -149,8 +149,10 @@ export async function prepare(
   const asked = from
     ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora), lora)
     : (settings.training ?? {});
+  const { accumulates, ...usualTraining } = trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() });
   const training = trainingConfig({
-    ...trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() }),
+    ...usualTraining,
+    ...(accumulates && hasRows(encoded, model.context, usualTraining.batch * usualTraining.accumulate) && { accumulates }),
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),
   });
@@ -330,6 +332,10 @@ export function modelWith(
 
 const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>
   activations.some((name) => name === chosen.activation && isGated(name)) && typeof chosen.width === "number";
+
+/** Whether the data has so many rows; where it has fewer, a step sees some of them again, and they are batches of their own. */
+const hasRows = (encoded: Encoded, context: number, rows: number): boolean =>
+  (encoded.kind === "text" ? Math.floor((encoded.train.ids.length - 1) / context) - 1 : encoded.train.length) >= rows;
 
 /** Tokens of the longest example that is trained on. */
 const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>

@@ -18,6 +18,8 @@ import { type RunConfig, runConfigText } from "./config.ts";
 import { type Beginning, drive, type RunEvent, type TrainOptions, type TrainResult } from "./drive.ts";
 import {
   clearRun,
+  deadAfter,
+  isLockedElsewhere,
   lockRun,
   makeFolder,
   type OpenRun,
@@ -159,12 +161,12 @@ export async function* resumeRun(folder: string, changes: Changes, options: Trai
   }
 }
 
-/** Seconds that ranks which were ended may still need to let go of their run. */
-const lastMoments = 10;
+/** Milliseconds that ranks which were ended may still need to let go of their run. */
+const lastMoments = 10_000;
 
-/** The lock of a run. Whoever comes again just after a group was ended waits for its last moments. */
+/** The lock of a run. Whoever comes again just after a group was ended waits for its last moments, or until a host counts as gone. */
 async function lockOf(folder: string, { size }: Group): Promise<() => void> {
-  const until = performance.now() + (size > 1 ? 1000 * lastMoments : 0);
+  const until = performance.now() + (size === 1 ? 0 : isLockedElsewhere(folder) ? deadAfter + lastMoments : lastMoments);
   for (;;) {
     try {
       return lockRun(folder);

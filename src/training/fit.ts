@@ -133,7 +133,7 @@ export async function* fit(
       const { loss: value, objective, tokens, stop } = computed;
       const norm = there ? there.norm : await move(optimizer, rate, group);
       if (!Number.isFinite(norm))
-        throw new NonFiniteError(`${whichGradient(optimizer)}; the weights were not touched`, { step: optimizer.steps + 1 });
+        throw new NonFiniteError(`${await whichGradient(optimizer, group)}; the weights were not touched`, { step: optimizer.steps + 1 });
       const apart = report === "loss" ? {} : { objective };
       const together = group.size > 1 ? { exchange: group.seconds - exchanged } : {};
       const seconds = clock() - begin;
@@ -283,11 +283,10 @@ async function move(optimizer: Optimizer, rate: number, group: Group): Promise<n
   return norm;
 }
 
-/** The first parameter whose gradient is not finite. */
-function whichGradient({ gradients: { views } }: Optimizer): string {
-  for (const [name, { data }] of views) {
-    const at = (data as Float32Array).findIndex((value) => !Number.isFinite(value));
-    if (at >= 0) return `the gradient of ${name} has ${data[at]} at element ${at}`;
-  }
-  return "the gradient is too long for float32";
+/** The first parameter whose gradient is not finite; where each rank has the sums of its part, the first that one of them finds. */
+async function whichGradient({ gradients: { data, layout }, part }: Optimizer, group: Group): Promise<string> {
+  const at = data.subarray(part.from, part.to).findIndex((value) => !Number.isFinite(value));
+  const entry = at < 0 ? undefined : layout.entries.findLast(({ offset }) => offset <= part.from + at);
+  const own = entry ? `the gradient of ${entry.name} has ${data[part.from + at]} at element ${part.from + at - entry.offset}` : "";
+  return (await group.exchange(own)).find((said) => said !== "") ?? "the gradient is too long for float32";
 }

@@ -230,13 +230,24 @@ interface Packing {
   incoming(bytes: Uint8Array, place: number, count: number): Float32Array;
 }
 
+/** Places are counted in 32 bits: what lies farther is brought together first. */
+const farthest = 2 ** 31;
+
 const packings: Readonly<Record<Compression, Packing>> = {
   none: {
     bytes: 4,
-    outgoing: (values, pieces) => ({
-      bytes: bytesOf(values),
-      sent: { places: Int32Array.from(pieces, ({ from }) => 4 * from), counts: Int32Array.from(pieces, ({ count }) => 4 * count) },
-    }),
+    outgoing(values, pieces) {
+      const counts = pieces.map(({ count }) => 4 * count);
+      if (values.byteLength < farthest)
+        return {
+          bytes: bytesOf(values),
+          sent: { places: Int32Array.from(pieces, ({ from }) => 4 * from), counts: Int32Array.from(counts) },
+        };
+      const sent = after(counts);
+      const together = new Float32Array(pieces.reduce((sum, { count }) => sum + count, 0));
+      for (const [i, { from, count }] of pieces.entries()) together.set(values.subarray(from, from + count), sent.places[i] / 4);
+      return { bytes: bytesOf(together), sent };
+    },
     incoming: ({ buffer, byteOffset }, place, count) => new Float32Array(buffer, byteOffset + place, count),
   },
   bf16: {
