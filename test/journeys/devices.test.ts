@@ -105,7 +105,7 @@ describe.skipIf(env === undefined)("WebGPU on a GPU in software", () => {
     for (const [i, value] of losses("there").entries()) expect(Math.abs(value - losses("here")[i])).toBeLessThan(1e-4);
   });
 
-  it("writes, measures and looks as the processor does, and refuses rounded weights by name", async () => {
+  it("writes and measures as the processor does, and refuses rounded weights by name", async () => {
     const both = async (...args: string[]) =>
       [await place.done(...args), await place.done(...args, "--device", "webgpu")].map(({ stdout }) => stdout);
     const [here, there] = await both("generate", "plain", "the", "--tokens", "5", "--temperature", "0");
