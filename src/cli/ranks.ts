@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { Option } from "commander";
 import { NonFiniteError } from "../base/errors.ts";
 import { launchedAs } from "../processes/launcher.ts";
@@ -32,7 +33,7 @@ export async function together<Result>(
   } catch (error) {
     if (!launch || launch.rank === 0) throw error;
     if (error instanceof NonFiniteError) await ranks?.group.meet(); // all know it: rank 0 says it, and ends the others
-    process.stderr.write(`rank ${launch.rank}: `);
+    process.stderr.write(`rank ${launch.rank} (${hostname()}): `);
     throw error;
   }
 }
