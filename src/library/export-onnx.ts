@@ -2,7 +2,7 @@ import { ConfigError } from "../base/errors.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isConstant, isParameter, leafName } from "../graph/leaves.ts";
-import type { Target } from "../graph/target.ts";
+import { standardFeatures, type Target } from "../graph/target.ts";
 import { size } from "../graph/type.ts";
 import { described, type ModelConfig } from "../models/any.ts";
 import { keepsPast } from "../models/continuation.ts";
@@ -33,7 +33,7 @@ const opset = 21;
 /** What the files' readers have beside ONNX's own operators: products with 4-bit weights, in Node, in a page and on WebGPU. */
 const target: Target = {
   name: "an exported file",
-  can: (feature) => feature === "few-bit-products" || feature === "external-data",
+  can: (feature) => feature === "few-bit-products" || (standardFeatures.has(feature) && feature !== "float64"),
 };
 
 async function write(job: ExportJob): Promise<Shipped> {
