@@ -29,8 +29,8 @@ const stateName = "state.json";
 const weightsName = "weights.safetensors";
 const optimizerName = "optimizer.safetensors";
 
-/** What there is to save of an optimizer; before its first step it remembers nothing. */
-type Saved = Pick<Optimizer, "steps" | "weights"> & { readonly state: WholeState };
+/** What there is to save: an optimizer that moves all, or the parts of one with the state of all ranks; before its first step it remembers nothing. */
+type Saved = Optimizer | (Pick<Optimizer, "steps" | "weights"> & { readonly state: WholeState });
 
 /** The files of a checkpoint: everything that an exact resume needs. */
 export function checkpointFiles(
@@ -39,7 +39,8 @@ export function checkpointFiles(
 ): Map<string, readonly Uint8Array[]> {
   const { bestLoss, bestStep, waited } = progress;
   const state = { step: optimizer.steps, bestLoss: Number.isFinite(bestLoss) ? bestLoss : null, bestStep, waited, logBytes };
-  const remembered = [...optimizer.state].flatMap(([slot, buffer]) =>
+  const whole = "gradients" in optimizer ? wholeState(optimizer) : optimizer.state;
+  const remembered = [...whole].flatMap(([slot, buffer]) =>
     [...parametersAsTensors(buffer)].map(([name, array]) => [`${slot}/${name}`, array] as const),
   );
   return new Map([

@@ -37,7 +37,6 @@ import { parametersOf } from "../../src/runtime/compile.ts";
 import { trainTokenizer } from "../../src/tokens/index.ts";
 import { TrainedModel } from "../../src/trained/trained.ts";
 import type { Optimizer } from "../../src/training/optimizer.ts";
-import { wholeState } from "../../src/training/optimizer.ts";
 import { AdamW } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { weightsInMemory } from "../../src/weights/weights.ts";
@@ -119,7 +118,7 @@ describe("a language model of one's own", async () => {
     const first = started(model);
     await trained(model, first, batches, 5);
     const checkpoints = new Checkpoints(join(folder, "checkpoints"));
-    checkpoints.save(first.steps, checkpointFiles({ steps: first.steps, weights: first.weights, state: wholeState(first) }));
+    checkpoints.save(first.steps, checkpointFiles(first));
     const second = new AdamW(parametersOf(modelLoss(model)));
     const latest = checkpoints.latest(() => {});
     if (!latest) throw new Error("there is a checkpoint");
