@@ -11,6 +11,12 @@ import { minilmFolder } from "./open-models.ts";
 const root = join(import.meta.dirname, "../..");
 const main = join(root, "dist/cli/main.js");
 
+/** Every server of a file is ended after its tests. What is said inside a hook about the end of the file is not heard, so this is said here. */
+const all: Served[] = [];
+afterAll(async () => {
+  await Promise.all(all.map((served) => served.stop()));
+});
+
 export class Served {
   readonly url: string;
   readonly port: number;
@@ -57,7 +63,7 @@ export class Served {
     });
     child.stderr.off("data", early);
     const served = new Served(child, JSON.parse(line), stderr);
-    afterAll(() => served.stop());
+    all.push(served);
     return served;
   }
 
