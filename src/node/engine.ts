@@ -53,7 +53,7 @@ export function providerEngine({ name, has = [], lacks, holds, options: own = {}
   /** What a device knows (its adapter, compiled shaders) goes with its last session; this one stays. */
   let anchor: Promise<unknown> | undefined;
   const anchored = (ort: Ort) => {
-    anchor ??= ort.InferenceSession.create(emptyModel, { ...ortOptions({}), executionProviders });
+    anchor ??= ort.InferenceSession.create(emptyModel(), { ...ortOptions({}), executionProviders });
     return anchor;
   };
   return {
@@ -85,7 +85,7 @@ export function providerEngine({ name, has = [], lacks, holds, options: own = {}
 }
 
 /** The smallest model that there is: a number that is handed on. */
-const emptyModel = emitOnnx(buildGraph(tensorFunction({ x: float32([1]) }, (_, { x }) => ({ y: x }))), { opset: 21 });
+const emptyModel = () => emitOnnx(buildGraph(tensorFunction({ x: float32([1]) }, (_, { x }) => ({ y: x }))), { opset: 21 });
 
 function refused(device: string, error: unknown): EngineError {
   const said = message(error);

@@ -12,4 +12,5 @@ function neighbours({ env } = process): number {
 }
 
 /** More threads than this rarely pay for small models. Ranks on one machine share its cores; one that a launcher bound to some has these. */
-export const usualThreads = (): number => Math.max(1, Math.min(8, availableParallelism(), Math.floor(cpus().length / neighbours())));
+export const usualThreads = (): number =>
+  Math.max(1, Math.min(8, availableParallelism(), Math.floor(Math.max(cpus().length, availableParallelism()) / neighbours())));

@@ -136,6 +136,10 @@ const children = (pid: number): number[] =>
     .map(Number)
     .filter((one) => one > 0);
 
+/** Whether its last step is saved; the log of one that was killed may end in the middle of a line. */
+const isOver = (run: string): boolean =>
+  existsSync(place.path(run, "checkpoints")) && readdirSync(place.path(run, "checkpoints")).some((name) => Number(name) === steps);
+
 /** Whether it was still there. */
 function kill(pid: number): boolean {
   try {
@@ -146,13 +150,14 @@ function kill(pid: number): boolean {
 }
 
 const kills = Number(process.env.QKV_RANK_KILLS ?? 10);
+const steps = 200 * kills; // so that there is still something to train when the last kill comes
 
 describe.skipIf(noLauncher !== undefined)("a rank that is killed at any moment", () => {
   it(`ends the job, and the run goes on: ${kills} kills`, async () => {
-    const flags = [...kinds.decoder, "--batch", "6", "--steps", "60", "--eval-every", "20", "--save-every", "2"];
+    const flags = [...kinds.decoder, "--batch", "6", "--steps", `${steps}`, "--eval-every", "200", "--save-every", "2"];
     await done(3, "train", ...flags, "--out", "straight");
     const source = chance(7);
-    let begun = false;
+    let [begun, landed] = [false, 0];
     for (let i = 0; i < kills; i++) {
       const args = begun ? ["train", "--resume", "killed", "--quiet"] : ["train", ...flags, "--out", "killed"];
       const running = startRanks(place, 3, args);
@@ -165,13 +170,15 @@ describe.skipIf(noLauncher !== undefined)("a rank that is killed at any moment",
       const victim = all[source.integer(100 + i, Math.max(1, all.length))];
       const killed = victim !== undefined && kill(victim);
       const { code } = await running.ended;
-      if (killed && code === 0) expect(log("killed").at(-1)).toMatchObject({ step: 60 }); // it had just come to its end
+      if (killed) expect(code).not.toBe(0);
+      if (killed && !isOver("killed")) landed++;
       begun = existsSync(place.path("killed/config.json"));
     }
     for (let tries = 0; tries < 3; tries++) {
       const { code } = await ranks(3, ...(begun ? ["train", "--resume", "killed", "--quiet"] : ["train", ...flags, "--out", "killed"]));
       if (code === 0) break;
     }
+    console.log(`ranks: ${landed} of ${kills} kills before the end of the training`);
     expect(weights("killed").equals(weights("straight"))).toBe(true);
     expect(log("killed")).toEqual(log("straight"));
   });
