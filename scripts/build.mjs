@@ -6,7 +6,8 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildSync } from "esbuild";
+import { build, buildSync } from "esbuild";
+import { pageSystem } from "./page-system.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = (script, ...args) =>
@@ -14,7 +15,7 @@ const run = (script, ...args) =>
 
 const asc = ["--optimizeLevel", "3", "--runtime", "stub", "--enable", "simd", "--importMemory", "--noAssert"];
 const folder = mkdtempSync(join(tmpdir(), "qkv-build-"));
-for (const kernel of ["src/base/threefry", "src/training/kernels"]) {
+for (const kernel of ["src/base/threefry", "src/training/kernels", "src/web/storage/hash"]) {
   const wasm = join(folder, "kernel.wasm");
   run("assemblyscript/bin/asc.js", `${kernel}.as.ts`, "-o", wasm, ...asc);
   const bytes = readFileSync(wasm).toString("base64");
@@ -47,4 +48,21 @@ writePage("try/", "src/server/try.bundle.ts", ["tryScript", "tryStyle"]);
 
 rmSync(join(root, "dist"), { recursive: true, force: true });
 run("typescript/bin/tsc", "-p", "tsconfig.build.json");
+
+// What a page loads: the door qkv/web, and the worker that computes, in pieces that are loaded when they are wanted; and once more as one file, for apps
+// whose bundler takes a worker as it is.
+const page = {
+  outdir: join(root, "dist/page"),
+  bundle: true,
+  minify: true,
+  platform: "browser",
+  format: "esm",
+  target: "es2022",
+  legalComments: "none",
+  plugins: [pageSystem()],
+  logLevel: "error",
+};
+const [door, worker] = ["src/entries/web.ts", "src/worker/main.ts"].map((file) => join(root, file));
+await build({ ...page, entryPoints: { qkv: door, worker }, splitting: true, chunkNames: "[name]-[hash]" });
+await build({ ...page, entryPoints: { "worker-whole": worker } });
 chmodSync(join(root, "dist/cli/main.js"), 0o755);

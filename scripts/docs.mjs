@@ -199,6 +199,7 @@ const doors = {
   pictures: "qkv/pictures",
   hub: "qkv/hub",
   server: "qkv/server",
+  web: "qkv/web",
 };
 
 function doorPage(entry, name) {

@@ -30,7 +30,7 @@ const program = `
   import { emitOnnx } from "./onnx/emit.ts";
   import { flattenRows } from "./ops/flatten.ts";
   import { attentionMap } from "./pictures/attention-map.ts";
-  import { parseExamples } from "./text/examples.ts";
+  import { parseExamples } from "./text/parse-examples.ts";
   import { trainTokenizer } from "./tokens/index.ts";
   import { trainingWindows } from "./batches/windows.ts";
   import { idsInMemory } from "./batches/ids.ts";

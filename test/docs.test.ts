@@ -36,6 +36,7 @@ const journeys = [
   ["docs/ship-it.md"],
   ["docs/serving.md"],
   ["docs/devices.md"],
+  ["docs/web.md"],
   ["docs/recipes.md"],
   tourPages,
 ];

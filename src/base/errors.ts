@@ -80,6 +80,8 @@ export interface ErrorFacts {
 export abstract class QkvError extends Error {
   /** What errors of a class are called where nothing more is known. */
   declare static readonly code: ErrorCode;
+  /** The name of the class, spelled out: what makes a page smaller gives classes other names. */
+  declare static readonly called: string;
   readonly code: ErrorCode;
   declare readonly path?: string;
   readonly #complaint: Sentence;
@@ -87,7 +89,7 @@ export abstract class QkvError extends Error {
 
   constructor(said: Wording, facts: ErrorFacts = {}) {
     super(`${placeOf(facts)}${said}`, facts);
-    this.name = new.target.name;
+    this.name = new.target.called;
     this.code = facts.code ?? new.target.code;
     const path = facts.path ?? facts.at;
     if (path !== undefined) this.path = path; // one that is not there is not shown either
@@ -122,31 +124,37 @@ function placeOf({ file, line, at, step }: ErrorFacts): string {
 
 /** A graph that cannot be built: shapes, types or names that do not fit. */
 export class GraphError extends QkvError {
+  static override readonly called: string = "GraphError";
   static override readonly code = "graph";
 }
 
 /** A value fed to a compiled function that its inputs do not accept. */
 export class FeedError extends QkvError {
+  static override readonly called: string = "FeedError";
   static override readonly code = "feed";
 }
 
 /** A computation that gave NaN or infinity. */
 export class NonFiniteError extends QkvError {
+  static override readonly called: string = "NonFiniteError";
   static override readonly code = "non-finite";
 }
 
 /** The engine refused or failed. */
 export class EngineError extends QkvError {
+  static override readonly called: string = "EngineError";
   static override readonly code = "engine";
 }
 
 /** A setting with a value that makes no sense. */
 export class ConfigError extends QkvError {
+  static override readonly called: string = "ConfigError";
   static override readonly code = "config";
 }
 
 /** Data that cannot be trained on or read: the file, the line, what was found and what was wanted. */
 export class DataError extends QkvError {
+  static override readonly called: string = "DataError";
   static override readonly code = "data";
 
   constructor(said: Wording, facts: ErrorFacts = {}) {
@@ -156,15 +164,18 @@ export class DataError extends QkvError {
 
 /** A file that is not what its name says: a damaged model.safetensors, a tokenizer.json that nobody could use. */
 export class FormatError extends QkvError {
+  static override readonly called: string = "FormatError";
   static override readonly code = "format";
 }
 
 /** A run that cannot start or go on: its folder, its disk, or something in it that changed. */
 export class RunError extends QkvError {
+  static override readonly called: string = "RunError";
   static override readonly code = "run";
 }
 
 /** A server that cannot be reached, refuses, or sends something else than it announced. */
 export class NetworkError extends QkvError {
+  static override readonly called: string = "NetworkError";
   static override readonly code = "network";
 }

@@ -3,9 +3,11 @@
 /** Milliseconds after which others get their turn. */
 const longestTurn = 20;
 
+/** Node has it, pages do not. */
+const immediate = (globalThis as { readonly setImmediate?: (work: () => void) => unknown }).setImmediate;
+
 /** Lets whatever waits for this thread go first: timers, sockets, other calls. */
-export const pause: () => Promise<void> =
-  typeof setImmediate === "function" ? () => new Promise((resolve) => setImmediate(resolve)) : throughChannel;
+export const pause: () => Promise<void> = immediate ? () => new Promise((resolve) => immediate(resolve)) : throughChannel;
 
 /** A page has no `setImmediate`, and holds back timers. */
 function throughChannel(): Promise<void> {
@@ -17,6 +19,14 @@ function throughChannel(): Promise<void> {
     };
     port2.postMessage(null);
   });
+}
+
+/** Does something again and again as long as there is other work; gives back what ends it. In a page nothing ends by itself. */
+export function meanwhile(work: () => void, milliseconds: number): () => void {
+  const timer = setInterval(work, milliseconds);
+  const held: { unref?(): unknown } = Object(timer); // a page has numbers, which keep nothing alive
+  held.unref?.();
+  return () => clearInterval(timer);
 }
 
 /** Work that takes long and can be left: others of the thread get their turn, and a request to stop is heard. */

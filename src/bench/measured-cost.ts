@@ -7,11 +7,12 @@ import { type TensorFunction, tensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { float32 } from "../graph/type.ts";
 import type { ModelConfig } from "../models/any.ts";
-import { compile } from "../node/device.ts";
+import { compile, nodeDevice } from "../node/device.ts";
 import { add } from "../ops/arithmetic.ts";
 import { slice } from "../ops/movement.ts";
 import { type Contestant, interleave, type Timing } from "./measure.ts";
-import { matrixProduct, productFlops, trainingStep } from "./training-step.ts";
+import { matrixProduct, productFlops } from "./training-step.ts";
+import { trainingStep } from "./workload-step.ts";
 import { usualFlops, type Workload } from "./workloads.ts";
 
 // Runs what was counted, with random weights, beside the best that the same engine reaches in the same moments.
@@ -46,7 +47,7 @@ export async function measureCost(cost: ModelCost, threads: number): Promise<Cos
   const timings = new Map<PhaseName, Timing>();
   let [bestProduct, bestStream] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const workload = trainingWorkload(model, cost);
-  const step = await trainingStep(workload, threads);
+  const step = await trainingStep(workload, nodeDevice({ threads }));
   for (const name of phaseNames.filter((one) => phases[one])) {
     const { run, release } =
       name === "training" ? step : inference(phaseOf(name, model, extentOf(cost)) as Phase, model, step.weights, threads);

@@ -2,13 +2,11 @@ import { array } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { tensorFunction } from "../graph/graph.ts";
 import { float32 } from "../graph/type.ts";
-import { compile } from "../node/device.ts";
+import { compile, nodeDevice } from "../node/device.ts";
 import { matmul } from "../ops/products.ts";
-import { parametersOf } from "../runtime/compile.ts";
-import { AdamW } from "../training/optimizers.ts";
-import { initialise } from "../weights/initialise.ts";
 import { type Contestant, interleave } from "./measure.ts";
-import { batchesOf, type Workload, workloads } from "./workloads.ts";
+import { trainingStep } from "./workload-step.ts";
+import { workloads } from "./workloads.ts";
 
 export interface TrainingResult {
   readonly name: string;
@@ -40,7 +38,7 @@ export async function benchTrain(threads: number, peakMemory: () => number, chos
   const results: Omit<TrainingResult, "fraction">[] = [];
   let [bestProduct, medianProduct] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const workload of chosen) {
-    const step = await trainingStep(workload, threads);
+    const step = await trainingStep(workload, nodeDevice({ threads }));
     const firstLoss = await step.run();
     const timings = await interleave({ product, step }, workload.rounds);
     bestProduct = Math.min(bestProduct, timings.product.best);
@@ -82,35 +80,4 @@ export async function matrixProduct(threads: number): Promise<Contestant> {
   const compiled = compile(fn, { threads });
   await compiled.run({ a, b });
   return { run: () => compiled.run({ a, b }), burst: 5 };
-}
-
-/** Forward, backward and AdamW with clipping, on tokens that can be learned. */
-export async function trainingStep(workload: Workload, threads: number, profile?: string) {
-  const { loss, sizes, burst, symbols } = workload;
-  const layout = parametersOf(loss, { bind: sizes });
-  const optimizer = new AdamW(layout, { beta2: 0.99, weightDecay: 0.1, clip: 1 });
-  initialise(layout, chance(1), optimizer.weights);
-  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], threads, profile, symbols });
-  const start = performance.now();
-  await compiled.prepare(sizes);
-  const compileMs = performance.now() - start;
-  const flops = workload.flops(layout.total, await compiled.graph(sizes));
-  const batches = batchesOf(workload, 32);
-  const { weights, gradients } = optimizer;
-  let steps = 0;
-  const run = async (): Promise<number> => {
-    const result = await compiled.run(batches[steps++ % batches.length], { weights, gradients, chance: chance(3).fork(steps) });
-    optimizer.step(1e-3);
-    return Number(result.loss.data[0]);
-  };
-  return {
-    run,
-    burst,
-    flops,
-    weights,
-    parameters: layout.total,
-    compileMs,
-    release: () => compiled.release(),
-    endProfiling: () => compiled.endProfiling(sizes),
-  };
 }

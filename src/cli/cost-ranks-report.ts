@@ -49,7 +49,7 @@ function introduction(facts: RankFacts): string {
 
 const words = [
   "efficiency: the time of one host, divided by that of all together",
-  "if hidden: the most it could be if ranks exchanged while they compute, which they do not",
+  "if hidden: the most it could be if ranks exchanged all of it while they compute",
   "for 50 %, for 90 %: tokens that a step must have, all ranks together",
 ].join("\n");
 

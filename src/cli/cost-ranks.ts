@@ -10,7 +10,7 @@ import { freeMemory } from "../node/machine.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import { refuseTooBig } from "../runs/memory.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import { type Compression, compressions } from "../training/group.ts";
+import { type Compression, compressions } from "../training/carrier.ts";
 import type { OptimizerName } from "../training/optimizers.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { typedFlags } from "./flags.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { ConfigError } from "../base/errors.ts";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import { NonFiniteError } from "../base/errors.ts";
 import { launchedAs } from "../processes/launcher.ts";
 import { type JoinOptions, joinRanks, type Ranks } from "../processes/ranks.ts";
-import { compressions } from "../training/group.ts";
+import { compressions } from "../training/carrier.ts";
 
 // What a command does when a launcher of MPI started it many times over.
 

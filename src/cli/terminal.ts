@@ -78,6 +78,9 @@ export class Progress {
             `step ${grouped(event.step)}/${grouped(this.#steps)}  validation loss ${event.loss.toFixed(4)}${event.improved ? "  (the best so far)" : ""}`,
           );
         break;
+      case "exchange":
+        this.#print(exchangeLine(event));
+        break;
       case "stopped":
         this.#print(`stopped at step ${grouped(event.step)}: no improvement in ${event.waited} validations`);
         break;
@@ -163,4 +166,16 @@ function originOf({ labels = [] }: RunConfig, { run, step, labels: known = 0 }: 
   const fresh = labels.slice(known);
   const names = fresh.length === 0 ? "" : `; new labels: ${fresh.slice(0, 12).join(", ")}${fresh.length > 12 ? ", …" : ""}`;
   return `${run}, step ${grouped(step)}${names}`;
+}
+
+/** How ranks exchange gradients, and what the other way takes. */
+function exchangeLine({ way, share, stepSeconds: { after, meanwhile }, untried }: Extract<RunEvent, { kind: "exchange" }>): string {
+  const takes = (seconds: number) => `${(1000 * seconds).toFixed(seconds < 0.1 ? 1 : 0)} ms a step`;
+  const chosen =
+    way === "after" ? "gradients are exchanged after all are computed" : "half of the gradients are exchanged while the rest is computed";
+  if (untried === "little") return `${chosen}: that is ${(100 * share).toFixed(0)} % of a step`;
+  if (untried === "memory")
+    return `${chosen}: that is ${(100 * share).toFixed(0)} % of a step, but to do it meanwhile there is not the memory`;
+  const [own, other] = way === "after" ? [after, meanwhile ?? 0] : [meanwhile ?? 0, after];
+  return `${chosen}: ${takes(own)}, and ${takes(other)} the other way`;
 }

@@ -16,7 +16,7 @@ import { resumeRun, trainRun } from "../runs/train-run.ts";
 import { taskNames } from "../text/columns.ts";
 import { type NormalForm, normalForms } from "../tokens/normaliser.ts";
 import { tokenizerKinds } from "../tokens/tokenizer.ts";
-import type { Compression } from "../training/group.ts";
+import type { Compression } from "../training/carrier.ts";
 import { bareCommand } from "./commands.ts";
 import { flagWords } from "./flag-words.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";

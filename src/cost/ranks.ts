@@ -1,8 +1,9 @@
-import { type Compression, mostOnTheWay } from "../training/group.ts";
+import type { Compression } from "../training/carrier.ts";
+import { mostOnTheWay } from "../training/group.ts";
 
 // What training on many hosts is expected to take, with one rank on each. All compute rows of the same batch; then every rank sends each other
-// one the part of the gradients that it adds up, and gets the parts that others have added up: as many bytes as a ring all-reduce. Nothing
-// of that happens while others compute.
+// one the part of the gradients that it adds up, and gets the parts that others have added up: as many bytes as a ring all-reduce. That
+// half of it may happen while the rest is computed is left out: whether it pays is measured when a run begins.
 
 export interface Work {
   /** Of the whole model; and those of them that are trained, and so travel. */
@@ -41,10 +42,10 @@ export interface Way {
 }
 
 /**
- * As measured on a core of an AVX-512 Xeon: what we do with a parameter takes 4.1 ns, or 12.3 where it is rounded and widened again, and what MPI
- * does with it in memory 1.9 and 0.9; a step of AdamW takes 1.6.
+ * As measured between two ranks on two cores of an AMD EPYC: to carry a parameter in memory and add it up takes 2 ns, or 3 where it is rounded and widened again. A step of
+ * AdamW takes 1.6.
  */
-export const usualHost: Omit<Host, "flopsPerSecond"> = { handling: { none: 6e-9, bf16: 14e-9 }, updating: 1.6e-9 };
+export const usualHost: Omit<Host, "flopsPerSecond"> = { handling: { none: 2e-9, bf16: 3e-9 }, updating: 1.6e-9 };
 
 export interface RankTimes {
   readonly ranks: number;
@@ -58,7 +59,7 @@ export interface RankTimes {
   readonly tokensPerSecond: number;
   /** The time that one host would take, divided by that of all hosts together. */
   readonly efficiency: number;
-  /** The same, if exchanging cost nothing as long as a rank computes: a bound, which is not reached here. */
+  /** The same, if exchanging cost nothing as long as a rank computes: a bound. */
   readonly efficiencyIfHidden: number;
   /** Tokens of a step, all ranks together, from which on the efficiency is a half, and nine tenths. */
   readonly tokensForHalf: number;

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { between } from "../models/bounds.ts";
 import type { Columns } from "../text/examples.ts";
 import type { GivenRows } from "../text/given.ts";

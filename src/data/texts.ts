@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { DataError } from "../base/errors.ts";
 import { readBytes, sizeOf } from "../disk/text-files.ts";
-import { type TextPlace, textChunks } from "../text/utf8.ts";
+import { type TextPlace, textChunks, utf8Length } from "../text/utf8.ts";
 import { lastCut } from "../tokens/cut.ts";
 
 // Text of any length, as stretches of files that are read piece by piece.
@@ -17,7 +17,7 @@ export interface FilePart {
 /** Text in a file, or text that a recipe made. */
 export type TextPart = FilePart | { readonly text: string };
 
-const length = (part: TextPart): number => ("text" in part ? Buffer.byteLength(part.text) : part.end - part.begin);
+const length = (part: TextPart): number => ("text" in part ? utf8Length(part.text) : part.end - part.begin);
 
 export const bytesOf = (parts: readonly TextPart[]): number => parts.reduce((total, part) => total + length(part), 0);
 
@@ -81,7 +81,7 @@ export async function* inspectTexts(documents: readonly Document[]): AsyncGenera
 /** Texts in memory as documents of one text, whose last share is for validation, and their hash: as those of files. */
 export function divideTexts(texts: readonly string[], validFraction: number): { train: TextPart[]; valid: TextPart[]; sha256: string } {
   const hash = createHash("sha256");
-  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const sizes = texts.map(utf8Length);
   const bytes = sizes.reduce((a, b) => a + b, 0);
   let left = bytes - Math.floor(bytes * validFraction);
   const [train, valid]: [TextPart[], TextPart[]] = [[], []];
@@ -100,7 +100,8 @@ function placeOfByte(text: string, byte: number): number {
   let [at, bytes] = [0, 0];
   for (const character of text) {
     if (bytes >= byte) break;
-    bytes += Buffer.byteLength(character);
+    const point = character.codePointAt(0) as number;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
     at += character.length;
   }
   return at;

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { FormatError } from "../base/errors.ts";
 import { type Recognised, recognised } from "../hub/families.ts";
-import type { JsonObject } from "../hub/family.ts";
 import { floatKeys } from "../hub/python-json.ts";
 import { type HubRecord, templateOf } from "../hub/record.ts";
 import { gatheringOf } from "../hub/sentences.ts";
@@ -29,20 +28,6 @@ export interface HubFolder extends Recognised {
   /** All tensors are matched by name and shape when this is called; numbers are read later. */
   weights(temporary: string): Weights;
 }
-
-/** Whether a folder looks like one: a config.json with the words of Python's library. */
-export function isHubFolder(folder: string): boolean {
-  const file = join(folder, "config.json");
-  if (!existsSync(file)) return false;
-  try {
-    return looksForeign(readJsonObject(file));
-  } catch {
-    return false; // whoever opens it as something else will say what is wrong
-  }
-}
-
-const looksForeign = (config: JsonObject): boolean =>
-  !("format" in config) && ("model_type" in config || "architectures" in config || "transformers_version" in config);
 
 export function openHubFolder(folder: string): HubFolder {
   const at = (name: string) => join(folder, name);

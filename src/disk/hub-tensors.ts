@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError } from "../base/errors.ts";
 import { sentence } from "../base/sentence.ts";
 import type { JsonObject } from "../hub/family.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { RunError } from "../base/errors.ts";
 import { byteLength, readPieces, systemCode } from "./files.ts";
 

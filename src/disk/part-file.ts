@@ -1,6 +1,6 @@
 import { closeSync, existsSync, fsyncSync, ftruncateSync, openSync, readFileSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { RunError } from "../base/errors.ts";
 import { diskError, makeFolders, syncFolder, systemCode, writeDurably } from "./files.ts";
 
@@ -76,7 +76,7 @@ export class PartFile {
   }
 
   append(text: string): void {
-    const bytes = Buffer.from(text);
+    const bytes = new TextEncoder().encode(text);
     try {
       for (let at = 0; at < bytes.length; ) at += writeSync(this.#handle, bytes, at, bytes.length - at, this.#bytes + at);
     } catch (error) {

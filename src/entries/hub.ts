@@ -1,7 +1,7 @@
 // Models from outside: how they come, what they say of themselves, and how one leaves for elsewhere. `open` and `train` of qkv take a folder of
 // Hugging Face or a GGUF file where they take a run, so most programs need none of this.
 export { isGgufFile } from "../disk/gguf-file.ts";
-export { isHubFolder } from "../disk/hub-folder.ts";
+export { isHubFolder } from "../disk/hub-kind.ts";
 export { families, type Recognised, recognised } from "../hub/families.ts";
 export type { Family, JsonObject } from "../hub/family.ts";
 export type { HubRecord } from "../hub/record.ts";

@@ -63,7 +63,6 @@ export type { DecoderConfig, EncoderConfig, EncoderDecoderConfig, RnnConfig } fr
 export { type Define, type Definition, defineModel, type ModelDefinition, type OwnModel, type Settings } from "../models/own.ts";
 export { preset } from "../models/presets.ts";
 export { nodeDevice } from "../node/device.ts";
-export type { DeviceChoice, DeviceName } from "../node/devices.ts";
 export { nodeEngine } from "../node/engine.ts";
 export { type LongerTests, type Recipe, type RecipeData, type RecipeSettings, recipe, recipes } from "../recipes/index.ts";
 export type { ClassWeights } from "../runs/class-weights.ts";
@@ -73,6 +72,7 @@ export type { OpenRun } from "../runs/folder.ts";
 export type { LoraSettings } from "../runs/prepare.ts";
 export type { Changes } from "../runs/resume.ts";
 export type { Device, Precision } from "../runtime/device.ts";
+export type { DeviceChoice, DeviceName } from "../runtime/provider.ts";
 export type { Arrays, Engine, Session, SessionOptions } from "../runtime/session.ts";
 export {
   type Measure,
@@ -88,18 +88,18 @@ export {
   studies,
   study,
 } from "../studies/index.ts";
-export {
-  type Classified,
-  type Columns,
-  type Example,
-  type Examples,
-  type Pair,
-  parseExamples,
-  type SeveralLabelled,
-  type Tagged,
-  type Task,
+export type {
+  Classified,
+  Columns,
+  Example,
+  Examples,
+  Pair,
+  SeveralLabelled,
+  Tagged,
+  Task,
 } from "../text/examples.ts";
 export type { GivenRow, GivenRows } from "../text/given.ts";
+export { parseExamples } from "../text/parse-examples.ts";
 export { type Split, splitByClass, splitByHash, withoutDuplicates } from "../text/split.ts";
 export {
   type NormalForm,

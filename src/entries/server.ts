@@ -1,7 +1,8 @@
 // Models behind HTTP: a function from requests to answers, to be mounted anywhere, and a port to listen on.
-export { AskError } from "../processes/model-process.ts";
+
 export type { ModelSettings } from "../processes/model-settings.ts";
 export type { ModelEvent, ModelState, ModelStatus } from "../processes/models.ts";
+export { AskError } from "../protocol/asking.ts";
 export type {
   Answers,
   Ask,

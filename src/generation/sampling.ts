@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, NonFiniteError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";

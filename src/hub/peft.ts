@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { HostArray } from "../base/arrays.ts";
 import { FormatError } from "../base/errors.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Roles } from "../tokens/with-roles.ts";
 import type { JsonObject } from "./family.ts";
 

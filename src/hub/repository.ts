@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, FormatError, NetworkError } from "../base/errors.ts";
 import { either, sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";

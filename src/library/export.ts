@@ -77,7 +77,7 @@ export async function exportModel(trained: TrainedModel, options: ExportOptions)
     const write = (name: string, content: string | Iterable<Uint8Array>) => {
       const file = growing(name);
       try {
-        for (const part of typeof content === "string" ? [Buffer.from(content)] : content) file.write(part);
+        for (const part of typeof content === "string" ? [new TextEncoder().encode(content)] : content) file.write(part);
       } finally {
         file.close();
       }

@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import { call, sentence, setting } from "../base/sentence.ts";
-import { isHubFolder } from "../disk/hub-folder.ts";
+import { isHubFolder } from "../disk/hub-kind.ts";
 import { readSafetensorsHeader } from "../disk/safetensors-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { RunConfig } from "../runs/config.ts";

@@ -35,8 +35,8 @@ interface HostSettings extends Warned {
   readonly cache?: string;
   /** What computes, or its name, which the run remembers; the processor if left out, or where the run was trained before. */
   readonly device?: Device | DeviceChoice;
-  /** Called with everything that happens. */
-  readonly listen?: (event: RunEvent) => void;
+  /** Called with everything that happens. A promise that it gives back is waited for: so long, training rests. */
+  readonly listen?: (event: RunEvent) => unknown;
   /** Aborted, training saves a checkpoint after the step under way, and the promise is rejected with the signal's reason; `resume` goes on. */
   readonly signal?: AbortSignal;
 }
@@ -138,6 +138,6 @@ async function finished(
       return Object.assign(open(value.run, { device, warn, models }), { result: value });
     }
     if (value.kind === "warning" && tell) tell(value.sentence);
-    listen?.(value);
+    await listen?.(value);
   }
 }

@@ -46,6 +46,7 @@ export function urlOf(text: string, base?: URL): URL | undefined {
 
 /** Refused for now: another attempt may do. */
 export class Later extends NetworkError {
+  static override readonly called = "Later";
   /** Milliseconds that the server asks for. */
   readonly after: number;
 

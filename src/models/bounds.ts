@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { ErrorCode } from "../base/errors.ts";
 
 // Numbers with bounds, which say what was wanted and what was found.

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting, type Wording } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";

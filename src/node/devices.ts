@@ -7,32 +7,31 @@ import { float32 } from "../graph/type.ts";
 import { emitOnnx, outputName } from "../onnx/emit.ts";
 import { matmul } from "../ops/products.ts";
 import type { Device } from "../runtime/device.ts";
+import {
+  type DeviceChoice,
+  type DeviceName,
+  deviceChoices,
+  deviceNames,
+  type Provider,
+  webgpu,
+  withoutPlace,
+} from "../runtime/provider.ts";
 import type { Engine } from "../runtime/session.ts";
-import { nodeEngine, type Provider, providerEngine, withoutPlace } from "./engine.ts";
+import { nodeEngine, providerEngine } from "./engine.ts";
 import { freeMemory } from "./machine.ts";
 
 // The devices that ONNX Runtime in Node knows, what each of them lacks, and whether it can be used here.
 
-export const deviceNames = ["cpu", "cuda", "webgpu", "dml", "coreml"] as const;
-export type DeviceName = (typeof deviceNames)[number];
-/** What may be asked for: one of them, or whichever multiplies matrices fastest here. */
-export const deviceChoices = [...deviceNames, "auto"] as const;
-export type DeviceChoice = (typeof deviceChoices)[number];
+export { type DeviceChoice, type DeviceName, deviceChoices, deviceNames };
 
 /**
- * What the lowering must know. That of WebGPU is what ONNX Runtime 1.30 has kernels for, tried op by op; of the others, which nobody has run, only what
- * the source of ONNX Runtime says: what turns out to be missing is refused by name. Outputs stay on a device where the binding lets them: it knows the buffers of
+ * What the lowering must know. Of devices other than WebGPU, which nobody has run, only what the source of ONNX Runtime says: what turns out to be missing is
+ * refused by name. Outputs stay on a device where the binding lets them: it knows the buffers of
  * WebGPU and no others ("WebGPU_Buf" in js/node/src/inference_session_wrap.cc).
  */
 const providers: Readonly<Record<Exclude<DeviceName, "cpu">, Provider>> = {
   cuda: { name: "cuda", has: ["fused-products"], lacks: ["byte-comparisons"], holds: false },
-  webgpu: {
-    name: "webgpu",
-    lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or", "many-parts", "truths-moved"],
-    holds: true,
-    // Else the graph is turned to channels-last on the way in, optimiser off or not, with transposes that WebGPU has no kernel for.
-    options: { preferredLayout: "NCHW" },
-  },
+  webgpu,
   dml: { name: "dml", lacks: ["byte-comparisons"], holds: false },
   coreml: { name: "coreml", lacks: ["float64", "byte-comparisons"], holds: false },
 };

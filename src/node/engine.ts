@@ -2,10 +2,8 @@ import type { InferenceSession, Tensor as OrtTensor } from "onnxruntime-node";
 import type { DType, HostArray, TypedArray } from "../base/arrays.ts";
 import { EngineError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
-import { buildGraph, tensorFunction } from "../graph/graph.ts";
-import { type Feature, standardFeatures } from "../graph/target.ts";
-import { float32 } from "../graph/type.ts";
-import { emitOnnx, sequenceName } from "../onnx/emit.ts";
+import { sequenceName } from "../onnx/emit.ts";
+import { emptyModel, message, type Provider, refusedBy, targetOf } from "../runtime/provider.ts";
 import { type Arrays, type DeviceArray, type Engine, type Feeds, isHeld, type Session, type SessionOptions } from "../runtime/session.ts";
 
 type Ort = typeof import("onnxruntime-node");
@@ -31,24 +29,12 @@ export async function engineVersion(): Promise<string> {
   return env.versions.node ?? env.versions.common;
 }
 
-/** What is known of an execution provider. */
-export interface Provider {
-  readonly name: string;
-  /** Features that it has beside the standard's, and those of the standard that it has not. */
-  readonly has?: readonly Feature[];
-  readonly lacks: readonly Feature[];
-  /** Whether the binding can leave outputs in its memory. */
-  readonly holds: boolean;
-  /** Its own options. */
-  readonly options?: Readonly<Record<string, string>>;
-}
-
 /**
- * ONNX Runtime inside Node, on a device beside the processor. Kernels of devices are looked up by the version in which an operator last changed, and many are not
- * registered for opset 22 and later, so models for them are written in 21. Whatever no kernel is found for would be given to the CPU; sessions are made so
- * that they are refused then (`session.disable_cpu_ep_fallback`).
+ * ONNX Runtime inside Node, on a device beside the processor. Whatever no kernel is found for would be given to the CPU; sessions are made so that they are
+ * refused then (`session.disable_cpu_ep_fallback`).
  */
-export function providerEngine({ name, has = [], lacks, holds, options: own = {} }: Provider): Engine {
+export function providerEngine(provider: Provider): Engine {
+  const { name, lacks, options: own = {} } = provider;
   const executionProviders = [{ name, ...own }];
   /** What a device knows (its adapter, compiled shaders) goes with its last session; this one stays. */
   let anchor: Promise<unknown> | undefined;
@@ -57,11 +43,8 @@ export function providerEngine({ name, has = [], lacks, holds, options: own = {}
     return anchor;
   };
   return {
-    name,
-    opset: 21,
+    ...targetOf(provider),
     host: nodeEngine,
-    holds,
-    can: (feature) => has.includes(feature) || (standardFeatures.has(feature) && !lacks.includes(feature)),
     createSession: async (model, options = {}) => {
       const ort = await load();
       const { extra, ...rest } = ortOptions(options);
@@ -78,32 +61,11 @@ export function providerEngine({ name, has = [], lacks, holds, options: own = {}
         });
         return new NodeSession(ort, session, { narrows: lacks.includes("int64") });
       } catch (error) {
-        throw refused(name, error);
+        throw refusedBy(name, error, (said) => sentence`${name} cannot be used here: ${said}; what can be is told by ${call("devices")}`);
       }
     },
   };
 }
-
-/** The smallest model that there is: a number that is handed on. */
-const emptyModel = () => emitOnnx(buildGraph(tensorFunction({ x: float32([1]) }, (_, { x }) => ({ y: x }))), { opset: 21 });
-
-function refused(device: string, error: unknown): EngineError {
-  const said = message(error);
-  if (said.includes("assigned to the default CPU EP"))
-    return new EngineError(`${device} lacks an operator of the model, which is refused rather than computed elsewhere`, {
-      code: "engine.elsewhere",
-      cause: error,
-    });
-  if (/adapter|backend|is unsupported|provider|device|library|driver/i.test(said))
-    return new EngineError(sentence`${device} cannot be used here: ${withoutPlace(said)}; what can be is told by ${call("devices")}`, {
-      code: "engine.device",
-      cause: error,
-    });
-  return new EngineError(`ONNX Runtime refused the model for ${device}: ${said}`, { cause: error });
-}
-
-/** What ONNX Runtime says, without the line of its own source. */
-export const withoutPlace = (said: string): string => said.replace(/^.*\bwas false\.\s*/, "").replace(/^\/\S+:\d+ [^\n]*?\) /, "");
 
 async function load(): Promise<Ort> {
   loading ??= import("onnxruntime-node").then(
@@ -237,4 +199,3 @@ const unwrap = (x: OrtTensor): HostArray =>
   x.location === "cpu"
     ? { dtype: x.type as DType, shape: x.dims, data: x.data as TypedArray }
     : (new HeldTensor(x) as DeviceArray as unknown as HostArray);
-const message = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split("\n")[0];

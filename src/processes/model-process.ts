@@ -1,38 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { Answers, Ask, Begun, FromModel, Load, ModelFacts, Piece, ToldError, ToModel } from "../protocol/messages.ts";
+import { type Answered, AskError, Asking, type Listener } from "../protocol/asking.ts";
+import type { Ask, FromModel, Load, ModelFacts, ToldError, ToModel } from "../protocol/messages.ts";
 import type { ModelSettings } from "./model-settings.ts";
 
 // One child process that computes, seen from its parent. It may crash, hang or be killed at any moment: then everybody who waits for it
 // is told so.
-
-/** What whoever asks hears before the answer. */
-export interface Listener {
-  begun?(begun: Begun): void;
-  piece?(piece: Piece): void;
-}
-
-export interface Answered<Kind extends keyof Answers> {
-  readonly answer: Answers[Kind];
-  readonly warnings: readonly string[];
-}
-
-/** What was asked cannot be answered. */
-export class AskError extends Error {
-  readonly told: ToldError;
-
-  constructor(told: ToldError) {
-    super(told.message);
-    this.name = "AskError";
-    this.told = told;
-  }
-}
-
-interface Waiting {
-  readonly listener: Listener;
-  resolve(answered: Answered<never>): void;
-  reject(error: unknown): void;
-}
 
 export interface ProcessOptions {
   /** Milliseconds without a sign of life after which a process is ended. */
@@ -57,10 +30,8 @@ export class ModelProcess {
   /** Why it ended; it is never rejected. */
   readonly ended: Promise<ToldError>;
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #asking = new Asking((message) => this.#send(message));
   #load: Load = { rows: 0, waiting: 0, kept: 0, memory: 0 };
-  #next = 1;
-  #over: ToldError | undefined;
   /** Why it was ended by us. */
   #reason: ToldError | undefined;
   #heard = performance.now();
@@ -89,9 +60,7 @@ export class ModelProcess {
       child.once("close", (code, signal) => resolve(this.#reason ?? crashed(code, signal, this.#words)));
     }).then((reason) => {
       clearInterval(timer);
-      this.#over = reason;
-      for (const one of this.#waiting.values()) one.reject(new AskError(reason));
-      this.#waiting.clear();
+      this.#asking.end(reason);
       return reason;
     });
     this.ready = new Promise((resolve, reject) => {
@@ -104,7 +73,8 @@ export class ModelProcess {
             this.#load = said.load;
             resolve(said.ready);
           } else if ("broken" in said) this.#reason = said.broken;
-          else this.#hear(said);
+          else if ("pong" in said) this.#load = said.load;
+          else this.#asking.hear(said);
       });
     });
     this.ready.catch(() => {}); // whoever cares waits for it, and hears it then
@@ -120,41 +90,12 @@ export class ModelProcess {
   }
 
   get alive(): boolean {
-    return this.#over === undefined;
+    return this.#asking.over === undefined;
   }
 
   /** Asks; what is heard on the way goes to the listener. Aborted, it is asked no more, and the signal's reason is thrown. */
   ask<A extends Ask>(ask: A, listener: Listener, signal: AbortSignal): Promise<Answered<A["kind"]>> {
-    return new Promise((resolve, reject) => {
-      signal.throwIfAborted();
-      if (this.#over) throw new AskError(this.#over);
-      const id = this.#next++;
-      const cancel = () => {
-        this.#waiting.delete(id);
-        this.#send({ cancel: id });
-        reject(signal.reason);
-      };
-      const done = () => signal.removeEventListener("abort", cancel);
-      signal.addEventListener("abort", cancel, { once: true });
-      this.#waiting.set(id, {
-        listener,
-        resolve: (answered) => {
-          done();
-          resolve(answered);
-        },
-        reject: (error) => {
-          done();
-          reject(error);
-        },
-      });
-      try {
-        this.#send({ id, ask });
-      } catch (error) {
-        this.#waiting.delete(id);
-        done();
-        throw error;
-      }
-    });
+    return this.#asking.ask(ask, listener, signal);
   }
 
   /** Tells it how much its rows may take. */
@@ -175,22 +116,6 @@ export class ModelProcess {
 
   #send(message: ToModel): void {
     if (this.#child.connected) this.#child.send(message, () => {}); // one that has gone is noticed by its end
-  }
-
-  #hear(said: Exclude<FromModel, { ready: unknown } | { broken: unknown }>): void {
-    if ("pong" in said) {
-      this.#load = said.load;
-      return;
-    }
-    const one = this.#waiting.get(said.id);
-    if (!one) return; // it was cancelled
-    if ("begun" in said) one.listener.begun?.(said.begun);
-    else if ("piece" in said) one.listener.piece?.(said.piece);
-    else {
-      this.#waiting.delete(said.id);
-      if ("error" in said) one.reject(new AskError(said.error));
-      else one.resolve({ answer: said.answer as never, warnings: said.warnings });
-    }
   }
 }
 

@@ -1,8 +1,9 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pause } from "../base/turns.ts";
+import { type Answered, AskError, type Listener } from "../protocol/asking.ts";
 import type { Ask, Load, ModelFacts, ToldError } from "../protocol/messages.ts";
-import { type Answered, AskError, failed, type Listener, ModelProcess, type ProcessOptions } from "./model-process.ts";
+import { failed, ModelProcess, type ProcessOptions } from "./model-process.ts";
 import type { ModelSettings } from "./model-settings.ts";
 
 // Several models, each in a process of its own, in a memory that may be too small for all of them at once.

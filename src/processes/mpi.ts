@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { EngineError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import type { Stretches, Wire } from "../training/group.ts";
+import type { Stretches, Wire } from "../training/wire.ts";
 import { type Launch, libraries } from "./launcher.ts";
 
 // MPI, called through koffi: ten functions of a library that is on the machine. It moves bytes; what is added up is added by us.
@@ -81,6 +81,7 @@ export class Mpi implements Wire {
       spread: declared("int MPI_Allgatherv(void *, int, HANDLE, void *, int *, int *, HANDLE, HANDLE)"),
       broadcast: declared("int MPI_Bcast(void *, int, HANDLE, int, HANDLE)"),
     };
+    process.env.OMPI_MCA_mpi_yield_when_idle ??= "1"; // who waits does so in a loop, and what it waits for may want its core
     declared("int MPI_Init_thread(void *, void *, int, _Out_ int *)")(null, null, serialized, [0]);
     this.#world = world(library);
     this.#byte = byte(library);

@@ -3,7 +3,8 @@ import { EngineError } from "../base/errors.ts";
 import { engineVersion } from "../node/engine.ts";
 import { usualThreads } from "../node/machine.ts";
 import { version } from "../node/version.ts";
-import { type Compression, Group } from "../training/group.ts";
+import type { Compression } from "../training/carrier.ts";
+import { Group } from "../training/group.ts";
 import { endLauncher, launchedAs } from "./launcher.ts";
 import { Mpi } from "./mpi.ts";
 

@@ -10,9 +10,7 @@ import { plainChat } from "../tokens/chat-template.ts";
 import { maskOf } from "../trained/hiding.ts";
 import { shownPiece, type Warn } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
-import { jsonOf, refuseVain, requireFiniteView } from "../views/checks.ts";
-import { type ViewName, views } from "../views/views.ts";
-import type { Answers, Ask, AskKind, LookAsk, WriteAsk } from "./messages.ts";
+import type { Answers, Ask, AskKind, WriteAsk } from "./messages.ts";
 import { refuseEndless } from "./prompts.ts";
 
 // Everything but writing: one question, one answer.
@@ -47,7 +45,9 @@ export async function answerTo(trained: TrainedModel, ask: Other, options: Answe
       };
     }
     case "look":
-      return looked(trained, ask, options);
+    case "taps":
+    case "patch":
+      return (await import("./looks.ts")).lookInside(trained, ask, options); // pictures weigh more than all else here
     case "tokenize":
       return tokenized(trained, ask.given);
     case "detokenize":
@@ -62,46 +62,6 @@ const classPool = ({ model, tokenizer }: TrainedModel): "class" | "first" =>
 /** As many as the model reads. */
 const countOf = (text: string, { tokenizer, model }: TrainedModel): number =>
   Math.min(model.context, around(tokenizer.encode(text), tokenizer).length);
-
-async function looked(trained: TrainedModel, { view: name, text, options, as }: LookAsk, told: AnswerOptions): Promise<Answers["look"]> {
-  const { needsText, make } = views[name];
-  refuseVain(name, options);
-  if (needsText && text === "") throw new ConfigError(`the view ${name} needs a text to look at`, { path: "text" });
-  if (!needsText && text !== "") throw new ConfigError(`the view ${name} is the same for every text; leave the text out`, { path: "text" });
-  refuseEndless(text, trained);
-  refuseEndless(options.target ?? "", trained);
-  refuseLarge(trained, name, text, options);
-  const losses = () => {
-    throw new ConfigError(`the view ${name} is of a training, of which nothing is known here`, { path: "view" });
-  };
-  const found = await make({ run: () => trained, losses, text, options: { ...options, ...told } });
-  requireFiniteView(name, found);
-  if (as === "json") return { json: jsonOf(found) };
-  if (!found.svg)
-    throw new ConfigError(sentence`the view ${name} has no picture; ask for ${setting("format", "json")}`, { path: "format" });
-  return { svg: found.svg() };
-}
-
-/** Numbers of a look that are told, and scores that it is made of. */
-const mostNumbers = 2 ** 22;
-const mostScored = 2 ** 27;
-
-/** Looks are for eyes; what would hold others up for long, or be too long a text to send, is refused. */
-function refuseLarge({ model, tokenizer }: TrainedModel, name: ViewName, text: string, { layer, head }: LookAsk["options"]): void {
-  const time = tokenizer.encode(text).length;
-  const layers = layer === undefined && "layers" in model ? model.layers : 1;
-  const heads = head === undefined && "heads" in model ? model.heads : 1;
-  const scored = name === "lens" ? layers * time * model.vocab : name === "attribution" ? 16 * time * model.vocab : time * model.vocab;
-  const numbers = layers * heads * time ** 2;
-  if (numbers <= mostNumbers && scored <= mostScored) return;
-  throw new DataError(
-    sentence`a look at ${time} tokens is too large to be sent; shorten the text, or choose a ${setting("layer")} and a ${setting("head")}`,
-    {
-      code: "data.too-much",
-      path: "text",
-    },
-  );
-}
 
 /** Characters of texts that are told with a word in the place of a mask. */
 const mostFilled = 2 ** 22;

@@ -5,7 +5,7 @@ import { maskOf } from "../trained/hiding.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { answerTo } from "./answers.ts";
 import type { Answers, Ask, AskKind, Begun, FromModel, Load, ModelFacts, Piece, ToModel, WriteAsk } from "./messages.ts";
-import { toldError } from "./words.ts";
+import { type Telling, toldError } from "./words.ts";
 import { Writers, type WritersOptions, type WritingJob } from "./writers.ts";
 
 export interface DeskOptions extends WritersOptions {
@@ -13,6 +13,8 @@ export interface DeskOptions extends WritersOptions {
   tell(said: readonly FromModel[]): void;
   /** Bytes that this process takes. */
   memory(): number;
+  /** How errors are told; to whoever asks by fields, if left out. */
+  readonly telling?: Telling;
   /** Told when nothing is under way any more. */
   idle?(): void;
 }
@@ -54,18 +56,28 @@ export class Desk {
 
   /** Compiles what will be used, and runs it once: whoever asks first waits no longer than others, and damaged weights show themselves. */
   async warmUp(): Promise<void> {
-    const { task, tokenizer } = this.#trained;
+    const { task, tokenizer, model } = this.#trained;
     const quiet = { signal: new AbortController().signal, warn: () => {} };
     if (this.facts.writes) return this.#writers.warmUp();
-    const text = tokenizer.decode([...Array(tokenizer.size).keys()].slice(0, 64));
+    const text = tokenizer.decode([...Array(tokenizer.size).keys()].slice(0, Math.min(64, model.context)));
     if (text.trim() === "" || task === "mlm") return;
     const kind = task === "classify" || task === "tag" ? task : "embed";
     await answerTo(this.#trained, { kind, texts: [text] }, quiet);
   }
 
+  get #telling(): Telling {
+    return this.#options.telling ?? toldError;
+  }
+
   /** Whether anything is under way. */
   get busy(): boolean {
     return this.#jobs.size > 0;
+  }
+
+  /** Leaves everything that is under way, and lets go of what it holds of the model. */
+  async end(): Promise<void> {
+    for (const stop of this.#jobs.values()) stop.abort();
+    await this.#writers.end();
   }
 
   /** Gives back what is kept of prompts. */
@@ -98,7 +110,7 @@ export class Desk {
           }, stop.signal));
       this.#tell({ id, answer, warnings: [...warnings] });
     } catch (error) {
-      if (!stop.signal.aborted) this.#tell({ id, error: toldError(error) });
+      if (!stop.signal.aborted) this.#tell({ id, error: this.#telling(error) });
     } finally {
       this.#jobs.delete(id);
       if (this.#jobs.size === 0) this.#options.idle?.();
@@ -121,7 +133,7 @@ export class Desk {
         this.#options.tell(all);
       } catch (error) {
         const asked = new Set(all.flatMap((one) => ("id" in one ? [one.id] : [])));
-        this.#options.tell([...asked].map((id) => ({ id, error: toldError(error) }))); // what cannot be sent is told to those whose it is
+        this.#options.tell([...asked].map((id) => ({ id, error: this.#telling(error) }))); // what cannot be sent is told to those whose it is
       }
     });
   }

@@ -3,6 +3,7 @@ import type { Classification, Tagging } from "../evaluation/predict.ts";
 import type { Translation } from "../evaluation/translate.ts";
 import type { SamplingInput } from "../generation/sampling.ts";
 import type { Sample } from "../generation/writing.ts";
+import type { AttentionKind } from "../inspection/look.ts";
 import type { ModelTask } from "../text/columns.ts";
 import type { ChatMessage } from "../text/examples.ts";
 import type { ViewName, ViewOptions } from "../views/views.ts";
@@ -57,11 +58,35 @@ export interface LookAsk {
   readonly as: "json" | "svg";
 }
 
+/** Any activation while a text is read, by the names of its taps; `*` stands for any characters. Without names, only what there is. */
+export interface TapsAsk {
+  readonly kind: "taps";
+  readonly text: string;
+  readonly names: readonly string[];
+  readonly target?: string;
+}
+
+/** What is done to taps: a head is silenced, numbers of another text are taken, all are multiplied, or others are given. */
+export type AskedChange =
+  | { readonly layer: number; readonly head: number; readonly attention?: AttentionKind }
+  | { readonly tap: string; readonly from: string; readonly target?: string; readonly positions?: readonly number[] }
+  | { readonly tap: string; readonly value: number | readonly number[] };
+
+/** What would be said of a text if some activations were others. */
+export interface PatchAsk {
+  readonly kind: "patch";
+  readonly text: string;
+  readonly target?: string;
+  readonly changes: readonly AskedChange[];
+}
+
 /** Everything that can be asked of a model, and answered. */
 export type Ask =
   | WriteAsk
   | EmbedAsk
   | LookAsk
+  | TapsAsk
+  | PatchAsk
   | { readonly kind: "classify"; readonly texts: readonly string[] }
   | { readonly kind: "tag"; readonly texts: readonly string[] }
   | { readonly kind: "fill"; readonly texts: readonly string[]; readonly top?: number }
@@ -82,8 +107,34 @@ export interface Answers {
   readonly embed: { readonly vectors: readonly (readonly number[])[]; readonly tokens: number };
   /** As the text that is sent on: it may be long, and whoever passes it on need not read it. */
   readonly look: { readonly json: string } | { readonly svg: string };
+  readonly taps: {
+    readonly taps: readonly Pick<ToldActivation, "name" | "axes">[];
+    readonly tokens: readonly string[];
+    readonly targetTokens?: readonly string[];
+    readonly activations: readonly ToldActivation[];
+  };
+  readonly patch: {
+    readonly before: ToldAnswers;
+    readonly after: ToldAnswers;
+    /** How much the loss rises, where there is one; and the mean Kullback–Leibler divergence of the answers, in nats. */
+    readonly loss?: number;
+    readonly divergence: number;
+  };
   readonly tokenize: { readonly ids: readonly number[]; readonly pieces: readonly string[] };
   readonly detokenize: { readonly text: string };
+}
+
+/** The numbers of a tap in row-major order, the axis of the batch left out. */
+export interface ToldActivation {
+  readonly name: string;
+  readonly axes: readonly string[];
+  readonly shape: readonly number[];
+  readonly data: readonly number[];
+}
+
+export interface ToldAnswers {
+  readonly loss?: number;
+  readonly logProbabilities: ToldActivation;
 }
 
 /** What goes to one who computes: a question with its number, or a word on the side. */

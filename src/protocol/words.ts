@@ -39,18 +39,26 @@ const fieldWords: Words = {
 
 const quoted = (value: unknown): string => JSON.stringify(value);
 
+/** How an error becomes what travels. */
+export type Telling = (error: unknown) => ToldError;
+
 /** Errors of what was asked; all others are faults of whoever computes. */
 const asked: readonly unknown[] = [ConfigError, DataError, FormatError];
 
-export function toldError(error: unknown): ToldError {
+/** To whoever asks by fields. */
+export const toldError: Telling = (error) =>
+  told(error, ({ path, complaint, facts }) => ({
+    ...(path !== undefined && { path: fieldName(path) }),
+    message: `${facts.at === undefined ? "" : `${fieldName(facts.at)}: `}${complaint.in(fieldWords)}`,
+  }));
+
+/** To a program, in the library's own words. */
+export const plainError: Telling = (error) => told(error, ({ path, message }) => ({ ...(path !== undefined && { path }), message }));
+
+function told(error: unknown, words: (error: QkvError) => Pick<ToldError, "path" | "message">): ToldError {
   if (!(error instanceof QkvError))
     return { fault: "failed", code: "unexpected", message: String(error instanceof Error ? error.message : error) };
-  const { code, path, complaint, facts } = error;
   const known = asked.includes(error.constructor);
-  return {
-    fault: known ? "asked" : "failed",
-    code,
-    ...(known && path !== undefined && { path: fieldName(path) }),
-    message: `${facts.at === undefined ? "" : `${fieldName(facts.at)}: `}${complaint.in(fieldWords)}`,
-  };
+  const { path, message } = words(error);
+  return { fault: known ? "asked" : "failed", code: error.code, ...(known && path !== undefined && { path }), message };
 }

@@ -3,7 +3,7 @@ import { ConfigError, DataError, NonFiniteError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { pause, Queue, Turns } from "../base/turns.ts";
 import type { Constraint } from "../generation/constraint.ts";
-import { type Forms, formsOf } from "../generation/forms.ts";
+import type { Forms, FormsOptions } from "../generation/forms.ts";
 import { likeliest } from "../generation/likeliest.ts";
 import { Prefixes } from "../generation/prefixes.ts";
 import type { EndedPrompt } from "../generation/prompt.ts";
@@ -84,8 +84,11 @@ export class Writers {
   room: number | undefined;
   #batch: Promise<RunningBatch> | undefined;
   #known: RunningBatch | undefined;
+  #letGo: (() => Promise<void>) | undefined;
   #prefixes: Prefixes | undefined;
   #forms: Forms | undefined;
+  /** Loaded when a form is first asked for. */
+  #formsOf: ((options: FormsOptions) => Forms) | undefined;
   #names: ReturnType<typeof tokenNames> | undefined;
   readonly #open = new Map<Request, Open>();
   #running = false;
@@ -105,6 +108,14 @@ export class Writers {
   get load(): Omit<Load, "memory"> {
     const { rows = 0, waiting = 0, bytes = 0 } = this.#known ?? {};
     return { rows, waiting, kept: bytes };
+  }
+
+  /** Lets go of the batch, whose sessions stay with the model no longer than it does. */
+  async end(): Promise<void> {
+    await this.#batch?.catch(() => {}); // whoever asked for it was told
+    while (this.#running) await pause(); // a step that is under way is not left
+    this.forget();
+    await this.#letGo?.();
   }
 
   /** Says one token of anything. */
@@ -131,9 +142,11 @@ export class Writers {
     const begun = await this.#begun(ask, prompts, job.signal);
     job.signal.throwIfAborted();
     if (ask.tokens === 0) return this.#nothing(ask, begun, job);
+    if (ask.form) this.#formsOf ??= (await import("../generation/forms.ts")).formsOf;
     const batch = await this.#started();
     job.signal.throwIfAborted();
     const placed = this.#placed(ask, prompts);
+    if (placed.size === 0) return null;
     await new Promise<void>((resolve, reject) => {
       const cancel = () => end(job.signal.reason);
       const end = (error?: unknown) => {
@@ -161,8 +174,9 @@ export class Writers {
   /** The batch, in sessions that stay. */
   #started(): Promise<RunningBatch> {
     this.#batch ??= speakerFor(this.#trained).then(
-      ({ value }) => {
+      ({ value, release }) => {
         const { rows, piece, share = true } = this.#options;
+        this.#letGo = release;
         if (share)
           this.#prefixes = new Prefixes(() => (this.room === undefined ? usualShared : Math.min(mostShared, this.room / sharedPart)));
         this.#known = new RunningBatch(value, {
@@ -252,7 +266,8 @@ export class Writers {
   #constraint(form: Form, prompt: EndedPrompt): Constraint {
     const { tokenizer, model } = this.#trained;
     const own = [...(tokenizer.end === undefined ? [] : [tokenizer.end]), ...endsOf(tokenizer, [prompt])];
-    this.#forms ??= formsOf({ tokenizer, rows: model.vocab, ends: own });
+    this.#forms ??= this.#formsOf?.({ tokenizer, rows: model.vocab, ends: own });
+    if (!this.#forms) throw new ConfigError("forms were asked for before they were loaded");
     return "json" in form ? this.#forms.json(own) : this.#forms.schema(form.schema, own);
   }
 

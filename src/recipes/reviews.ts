@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DataError } from "../base/errors.ts";
 import { sentence, settings } from "../base/sentence.ts";
 import type { Classified } from "../text/examples.ts";

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { RunError } from "../base/errors.ts";
 import { call, sentence } from "../base/sentence.ts";
 import { diskError, makeFolders, writeDurably, writingDurably } from "../disk/files.ts";
@@ -14,18 +13,9 @@ import { type Change, changedWeights } from "../weights/adapted.ts";
 import { loadParameters } from "../weights/load.ts";
 import { readSafetensors, type Safetensors, safetensorsParts } from "../weights/safetensors.ts";
 import type { Weights } from "../weights/weights.ts";
+import { adapterConfigFile, adapterFile, adapterIn } from "./adapter-files.ts";
 
 // The adapter of a run that was trained with LoRA, in the files and under the names that PEFT has for it.
-
-const tensorsName = "adapter_model.safetensors";
-const configName = "adapter_config.json";
-
-/** The two files of an adapter, in its folder. */
-export const adapterFile = (folder: string): string => join(folder, tensorsName);
-export const adapterConfigFile = (folder: string): string => join(folder, configName);
-
-/** Where a run has its adapter. */
-export const adapterIn = (run: string): string => join(run, "adapter");
 
 /** Where the numbers of an adapter are in the flat buffer of a run. */
 export const loraLayout = (model: ModelConfig, lora: Lora): ParameterLayout => adapterLayout(adapted(modelLoss(model), lora));

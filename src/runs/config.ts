@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { ConfigError, type ErrorFacts, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { sourceSchema } from "../data/source.ts";

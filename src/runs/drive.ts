@@ -204,6 +204,10 @@ export async function* drive(
         if (!disk && group.leads) place();
         await group.meet(); // others wait for the disk of rank 0 as long as it takes
       }
+      if (report.kind === "exchange") {
+        yield report; // how a run is trained, and no part of it
+        continue;
+      }
       if (report.kind !== "stopped") disk?.log.append(logLine(report)); // that patience ended follows from the validations
       if (report.kind === "step") {
         trainingSeconds += report.seconds;

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { closeSync, existsSync, linkSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, extname, join, resolve } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
+import { meanwhile } from "../base/turns.ts";
 import type { DataSource } from "../data/source.ts";
 import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
-import { isHubFolder } from "../disk/hub-folder.ts";
+import { isHubFolder } from "../disk/hub-kind.ts";
 import { readSafetensorsHeader, weightsInFile } from "../disk/safetensors-file.ts";
 import { hubTokenizer } from "../hub/tokenizer.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
@@ -16,7 +17,7 @@ import { parametersOf } from "../runtime/compile.ts";
 import { parseTokenizer, saveTokenizer, unframed } from "../tokens/index.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Weights } from "../weights/weights.ts";
-import { adapterFile, adapterIn } from "./adapter.ts";
+import { adapterFile, adapterIn } from "./adapter-files.ts";
 import { parseRunConfig, type RunConfig, runConfigText } from "./config.ts";
 
 // The run folder: what lies where, who may write, and how it is read again.
@@ -113,22 +114,22 @@ const touchedEvery = 10_000;
 
 /**
  * Keeps others from writing into the folder; gives back what lets go of it. A lock whose process is gone counts for nothing: on this host that
- * is asked, and of another host, with which the disk is shared, it is seen by nobody's touching it.
+ * is asked, and of another host, with which the disk is shared, it is seen by nobody's touching it. It says of how many ranks its holder is one.
  */
-export function lockRun(folder: string): () => void {
+export function lockRun(folder: string, ranks = 1): () => void {
   const lock = resolve(paths(folder).lock);
   if (held.has(lock))
     throw new RunError(`this process is training in ${folder} already; wait for it, or choose another folder`, { code: "run.busy" });
-  const own = `${process.pid} ${hostname()}`;
+  const own = `${process.pid} ${hostname()}${ranks > 1 ? ` ${ranks}` : ""}`;
   const mine = `${lock}.${process.pid}`;
   for (let attempt = 0; attempt < 3; attempt++) {
     try {
       writeFileSync(mine, own);
       linkSync(mine, lock); // all at once: a lock is never there without its owner's number
       held.add(lock);
-      const touching = setInterval(() => touch(lock, own), touchedEvery).unref();
+      const stopTouching = meanwhile(() => touch(lock, own), touchedEvery);
       return () => {
-        clearInterval(touching);
+        stopTouching();
         held.delete(lock);
         if (readLock(lock) === own) rmSync(lock, { force: true });
       };
@@ -153,11 +154,11 @@ export function lockRun(folder: string): () => void {
   });
 }
 
-/** Whether another host holds it, or did. */
-export const isLockedElsewhere = (folder: string): boolean => {
-  const [, host = hostname()] = readLock(resolve(paths(folder).lock)).split(" ");
-  return host !== hostname();
-};
+/** Whether another host holds it, or did, and whether that was one of many ranks. */
+export function heldBy(folder: string): { readonly elsewhere: boolean; readonly ranks: number } {
+  const [, host = hostname(), ranks = "1"] = readLock(resolve(paths(folder).lock)).split(" ");
+  return { elsewhere: host !== hostname(), ranks: Number(ranks) };
+}
 
 /** Written once more as it is, so that it has the time of the disk's own clock. */
 function touch(file: string, own: string): void {

@@ -1,7 +1,8 @@
 import { join, resolve } from "node:path";
 import { cacheFolder } from "../data/cache.ts";
 import { isGgufFile, openGgufFile } from "../disk/gguf-file.ts";
-import { type HubFolder, isHubFolder, noTokenizer, openHubFolder } from "../disk/hub-folder.ts";
+import { type HubFolder, noTokenizer, openHubFolder } from "../disk/hub-folder.ts";
+import { isHubFolder } from "../disk/hub-kind.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { type Architecture, taskOf } from "../models/any.ts";
 import type { Definition } from "../models/own.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { RunError } from "../base/errors.ts";
 import { atOnce } from "../base/turns.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";

@@ -19,7 +19,7 @@ import { type Beginning, drive, type RunEvent, type TrainOptions, type TrainResu
 import {
   clearRun,
   deadAfter,
-  isLockedElsewhere,
+  heldBy,
   lockRun,
   makeFolder,
   type OpenRun,
@@ -164,12 +164,13 @@ export async function* resumeRun(folder: string, changes: Changes, options: Trai
 /** Milliseconds that ranks which were ended may still need to let go of their run. */
 const lastMoments = 10_000;
 
-/** The lock of a run. Whoever comes again just after a group was ended waits for its last moments, or until a host counts as gone. */
+/** The lock of a run. Whoever comes again just after a group was ended waits for its last moments, and one of a group until a host counts as gone. */
 async function lockOf(folder: string, { size }: Group): Promise<() => void> {
-  const until = performance.now() + (size === 1 ? 0 : isLockedElsewhere(folder) ? deadAfter + lastMoments : lastMoments);
+  const { elsewhere, ranks } = heldBy(folder);
+  const until = performance.now() + (size > 1 && elsewhere ? deadAfter + lastMoments : size > 1 || ranks > 1 ? lastMoments : 0);
   for (;;) {
     try {
-      return lockRun(folder);
+      return lockRun(folder, size);
     } catch (error) {
       if (!(error instanceof RunError) || error.code !== "run.busy" || performance.now() > until) throw error;
       await new Promise((resolve) => setTimeout(resolve, 200));

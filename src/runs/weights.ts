@@ -6,8 +6,9 @@ import type { Device } from "../runtime/device.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
 import { loraWeights } from "./adapter.ts";
-import { noWeights, type OpenRun, paths, readCalibration, runWeights } from "./folder.ts";
+import { noWeights, type OpenRun, paths, runWeights } from "./folder.ts";
 import { openModel } from "./open-model.ts";
+import { partsOf } from "./parts.ts";
 
 // The weights of a model, wherever they lie: in its own file, or in that of another with an adapter beside them.
 
@@ -42,28 +43,6 @@ export function modelWeights(run: OpenRun): Weights {
 /** The weights that an adapter stands beside. */
 export const baseWeights = (run: OpenRun): Weights => runWeights(baseOf(run));
 
-/** A run as a trained model; its weights are opened when they are first wanted. */
-export function trainedParts(run: OpenRun, device: Device, warn?: TrainedParts["warn"], name = run.folder): TrainedParts {
-  const { folder, config, tokenizer } = run;
-  let weights: Weights | undefined;
-  let temperature: number | undefined;
-  return {
-    model: config.model,
-    tokenizer,
-    hub: config.hub,
-    release: () => weights?.release?.(),
-    labels: config.labels,
-    chat: config.chat,
-    device,
-    name,
-    warn,
-    get weights() {
-      weights ??= modelWeights(run);
-      return weights;
-    },
-    get temperature() {
-      temperature ??= (run.outside ? undefined : readCalibration(folder)?.temperature) ?? 1;
-      return temperature;
-    },
-  };
-}
+/** A run as a trained model, wherever its weights lie. */
+export const trainedParts = (run: OpenRun, device: Device, warn?: TrainedParts["warn"], name?: string): TrainedParts =>
+  partsOf(run, modelWeights, device, warn, name);

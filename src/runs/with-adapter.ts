@@ -8,7 +8,8 @@ import { parsePeftConfig, peftChanges, peftModules } from "../hub/peft.ts";
 import { modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { changedWeights } from "../weights/adapted.ts";
-import { adapterConfigFile, adapterFile, noAdapter, readAdapterTensors } from "./adapter.ts";
+import { noAdapter, readAdapterTensors } from "./adapter.ts";
+import { adapterConfigFile, adapterFile } from "./adapter-files.ts";
 import { type OpenRun, openRun, paths, runWeights } from "./folder.ts";
 
 // An adapter that is put into a model for as long as it is open: that of a run, or a folder that PEFT wrote.

@@ -1,18 +1,19 @@
 import type { HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
+import { cutGraph, isAcross } from "../graph/cut.ts";
 import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import type { TensorType } from "../graph/type.ts";
+import { byteSize, type TensorType } from "../graph/type.ts";
 import { type EmitOptions, emitOnnx, outputName, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
 import type { Device } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite, whereNonFinite } from "./finite.ts";
-import { type PipelineOptions, prepareGraph } from "./pipeline.ts";
+import { gradientName, type PipelineOptions, prepareGraph } from "./pipeline.ts";
 import { sessionOnDevice } from "./placement.ts";
-import { Program, type RunOptions } from "./program.ts";
+import { Program, type RunOptions, type Stage } from "./program.ts";
 import type { Arrays, Engine, SessionOptions } from "./session.ts";
 
 export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "threads" | "openSizes"> {
@@ -25,6 +26,8 @@ export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "t
    * may know only some of them: the others are fed.
    */
   readonly weights?: ParameterBuffer | ((name: string) => WeightSource | undefined);
+  /** Parameters whose gradients come before those of others, stage by stage, each from a session of its own; the rest comes last. The bits are the same. */
+  readonly stages?: readonly (readonly string[])[];
   /** How many sessions to keep, where there is one for each set of sizes. */
   readonly sessions?: number;
   /** Refuse NaN and infinity in any output, naming the node where it first appeared. */
@@ -54,7 +57,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     this.#options = options;
     this.#inputTypes = new Map(Object.entries(fn.inputs));
     this.#symbols = new Set(Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap((dim) => dim.symbols)));
-    this.#programs = new Cache(sessions, ({ session }) => session.release());
+    this.#programs = new Cache(sessions, (program) => program.release());
     this.#checkSymbols(bind);
   }
 
@@ -100,9 +103,18 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     });
   }
 
+  /** Bytes that stages leave for each other, with what is fed here. */
+  async bytesAcross(feeds: { readonly [K in keyof I]: HostArray } & Arrays): Promise<number> {
+    const sizes = this.#check(feeds);
+    const left = this.#cut(await this.graph(sizes)).flatMap(({ outputs }) => [...outputs].filter(([name]) => isAcross(name)));
+    return left.reduce((total, [, { type }]) => total + (byteSize(type).bind(sizes).value ?? 0), 0);
+  }
+
   /** Writes what was recorded of the session for these sizes; see `profile`. */
   async endProfiling(sizes: Sizes = {}): Promise<void> {
-    await this.#use(sizes, async ({ session }) => session.endProfiling());
+    await this.#use(sizes, async ({ stages }) => {
+      for (const { session } of stages) session.endProfiling();
+    });
   }
 
   /** Gives back the memory of all sessions. */
@@ -157,21 +169,33 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     const { threads } = device;
     const differentiates = gradientOf !== undefined;
     const { target, weights } = this.#emitOptions();
-    const fed: string[] = [];
+    const fed = new Set<string>();
     const source = (name: string) => {
       const found = weights?.(name);
-      if (!found) fed.push(name);
+      if (!found) fed.add(name);
       return found;
     };
-    const model = emitOnnx(graph, { target, weights: source, sequence: differentiates && this.#engine.can("outputs-in-place") });
     const keep = this.#options.keep?.map(outputName);
-    const session = await sessionOnDevice(this.#engine, model, { threads, folder, profile, denormals, keep }, graph, (bind) =>
-      prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes, ...bind } }, this.#engine, {
-        ...this.#options,
-        folds: false,
-      }),
-    );
-    return new Program(graph, session, { differentiates, fed });
+    const stages: Stage[] = [];
+    for (const part of this.#cut(graph)) {
+      const model = emitOnnx(part, { target, weights: source, sequence: differentiates && this.#engine.can("outputs-in-place") });
+      const session = await sessionOnDevice(this.#engine, model, { threads, folder, profile, denormals, keep }, part, (bind) =>
+        prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes, ...bind } }, this.#engine, {
+          ...this.#options,
+          folds: false,
+        }),
+      );
+      stages.push({ graph: part, session });
+    }
+    return new Program(graph, stages, { differentiates, fed: [...fed] });
+  }
+
+  /** What is no gradient comes with the first stage. */
+  #cut(graph: Graph): readonly Graph[] {
+    const [first, ...others] = (this.#options.stages ?? []).map((names) => names.map(gradientName));
+    if (!first) return [graph];
+    const hidden = new Set([...graph.parameters.keys()].map(gradientName));
+    return cutGraph(graph, [[...first, ...[...graph.outputs.keys()].filter((name) => !hidden.has(name))], ...others]);
   }
 
   #emitOptions(): EmitOptions {

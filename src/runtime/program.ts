@@ -2,6 +2,7 @@ import { elementCount, emptyArray, type HostArray } from "../base/arrays.ts";
 import type { Chance } from "../base/chance.ts";
 import { FeedError } from "../base/errors.ts";
 import type { Rows } from "../batches/batch.ts";
+import { isAcross } from "../graph/cut.ts";
 import type { Dim } from "../graph/dim.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { leafName } from "../graph/leaves.ts";
@@ -24,6 +25,8 @@ export interface RunOptions {
   readonly gradients?: ParameterBuffer;
   /** Where random bytes come from, for a function with dropout: another one for each step. */
   readonly chance?: Chance;
+  /** Of a function in stages: told that a stage, from 0 on, has given its gradients, and the next is about to be computed. */
+  readonly reached?: (stage: number) => void;
   /** Which rows of a whole batch are fed, where it is only a part of one: they get the random bytes that they have in the whole. */
   readonly rows?: Rows;
 }
@@ -31,14 +34,23 @@ export interface RunOptions {
 /** Parameters by name, on the device or still on their way there. */
 export type Held = ReadonlyMap<string, HostArray | DeviceArray>;
 
-/** A graph and the session that runs it: turns buffers into feeds, and outputs into results. */
-export class Program {
+/** A part of a graph, and the session that runs it. */
+export interface Stage {
   readonly graph: Graph;
   readonly session: Session;
+}
+
+/** A graph and the sessions that run it, one for each stage and mostly only one: turns buffers into feeds, and outputs into results. */
+export class Program {
+  readonly graph: Graph;
+  readonly stages: readonly Stage[];
+  /** Of each stage, the names of its outputs, and of what it reads that earlier ones left. */
+  readonly #names: readonly { readonly outputs: readonly string[]; readonly left: readonly string[] }[];
+  /** What one stage leaves for later ones, where its size is known. The same places every time. */
+  readonly #across: Arrays;
   readonly #differentiates: boolean;
   /** The parameters that are not baked in. */
   readonly #fed: readonly string[];
-  readonly #outputs: readonly string[];
   readonly #visible: readonly string[];
   readonly #limits: readonly { readonly size: Dim; readonly atMost: Dim; readonly scope: string; readonly op: string }[];
   /** Every size of tensor that is computed, once, with one of the nodes that it is of. */
@@ -51,16 +63,20 @@ export class Program {
 
   constructor(
     graph: Graph,
-    session: Session,
+    stages: readonly Stage[],
     { differentiates, fed }: { readonly differentiates: boolean; readonly fed: readonly string[] },
   ) {
     this.graph = graph;
-    this.session = session;
+    this.stages = stages;
+    this.#names = stages.map(({ graph: { inputs, outputs } }) => ({
+      outputs: [...outputs.keys()].map(outputName),
+      left: [...inputs.keys()].filter(isAcross),
+    }));
+    this.#across = Object.assign({}, ...stages.map((stage) => newPlaces(stage.graph, [...stage.graph.outputs.keys()].filter(isAcross))));
     this.#fed = fed;
     this.#differentiates = differentiates;
     const hidden = new Set(differentiates ? [...graph.parameters.keys()].map(gradientName) : []);
     this.#visible = [...graph.outputs.keys()].filter((name) => !hidden.has(name));
-    this.#outputs = [...graph.outputs.keys()].map(outputName);
     const nodes = graphNodes(graph);
     const bySize = new Map(
       nodes.flatMap(({ outputs }) => outputs.map((tensor) => [byteSize(tensor.type).expression, { bytes: byteSize(tensor.type), tensor }])),
@@ -113,10 +129,23 @@ export class Program {
     return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance, rows) } : { ...parameters, ...own };
   }
 
-  async run(feeds: Feeds, { gradients }: RunOptions): Promise<Record<string, HostArray>> {
-    const into = this.#differentiates ? { ...this.#placesFor(gradients), ...this.#newPlaces() } : undefined;
-    const results = await this.session.run(feeds, this.#outputs, into);
+  async run(feeds: Feeds, { gradients, reached }: RunOptions): Promise<Record<string, HostArray>> {
+    const into = this.#differentiates
+      ? { ...this.#placesFor(gradients), ...newPlaces(this.graph, this.#visible), ...this.#across }
+      : undefined;
+    const results: Record<string, HostArray> = {};
+    for (const [i, { session }] of this.stages.entries()) {
+      if (i > 0) reached?.(i - 1);
+      const { outputs, left } = this.#names[i];
+      const given = left.length === 0 ? feeds : { ...feeds, ...Object.fromEntries(left.map((name) => [name, results[outputName(name)]])) };
+      Object.assign(results, await session.run(given, outputs, into));
+    }
     return Object.fromEntries(this.#visible.map((name) => [name, results[outputName(name)]]));
+  }
+
+  /** Gives back the memory of its sessions. */
+  async release(): Promise<void> {
+    for (const { session } of this.stages) await session.release();
   }
 
   #feedHeld(held: Held): Feeds {
@@ -159,17 +188,6 @@ export class Program {
     return places;
   }
 
-  /** New arrays for the outputs whose sizes are known, so that the engine can write into them. */
-  #newPlaces(): Arrays {
-    const places: Record<string, HostArray> = {};
-    for (const name of this.#visible) {
-      const { type } = this.graph.outputs.get(name) as Tensor;
-      const shape = concreteShape(type);
-      if (shape) places[outputName(name)] = { dtype: type.dtype, shape, data: emptyArray(type.dtype, elementCount(shape)) };
-    }
-    return places;
-  }
-
   /** New random bytes for every place that wants them, each from its own name. The rows of a batch are always their first axis, or a part of it. */
   #drawNoise(sizes: Sizes, chance: Chance | undefined, rows: Rows | undefined): Arrays {
     if (!chance)
@@ -185,4 +203,15 @@ export class Program {
     }
     return drawn;
   }
+}
+
+/** New arrays for the outputs whose sizes are known, so that the engine can write into them. */
+function newPlaces(graph: Graph, names: readonly string[]): Arrays {
+  const places: Record<string, HostArray> = {};
+  for (const name of names) {
+    const { type } = graph.outputs.get(name) as Tensor;
+    const shape = concreteShape(type);
+    if (shape) places[outputName(name)] = { dtype: type.dtype, shape, data: emptyArray(type.dtype, elementCount(shape)) };
+  }
+  return places;
 }

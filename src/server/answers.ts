@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Ask } from "../protocol/messages.ts";
 import type { ViewOptions } from "../views/views.ts";
 import { type Call, json, modelOf, type Reply, whole, withWarnings } from "./call.ts";

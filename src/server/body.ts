@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { suggest } from "../base/suggest.ts";
 import { HttpError } from "./errors.ts";
 import { wantedSentence } from "./sentences.ts";

@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { AskError } from "../processes/model-process.ts";
+import * as z from "zod";
+import { AskError } from "../protocol/asking.ts";
 import type { ToldError } from "../protocol/messages.ts";
 
 // What a client is told that cannot be answered: OpenAI's error object, so that every client of that API understands it.

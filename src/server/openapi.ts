@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { errorSchema } from "./errors.ts";
 import * as responses from "./responses.ts";
 import { type AnswerType, type Route, routes } from "./routes.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { attentionKinds } from "../inspection/look.ts";
 import { between, whole } from "../models/bounds.ts";
 import { type ViewName, views } from "../views/views.ts";

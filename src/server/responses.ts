@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 // What is answered: the shapes of OpenAI's API, and our own.
 

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { classify, detokenize, embed, fill, look, tag, tokenize, translate } from "./answers.ts";
 import type { Refused } from "./body.ts";
 import type { Call, Reply } from "./call.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 
 // What is said of a field that no sentence of its own was written for.
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { writeDurably } from "../disk/files.ts";

@@ -12,7 +12,6 @@ import {
   tasks,
 } from "./columns.ts";
 import { type Field, labelList, messageList, scalar, tagList } from "./fields.ts";
-import { parseRows, type TableFormat } from "./rows.ts";
 import { type Row, refuseTooMany } from "./table.ts";
 
 export type { Columns, ExampleTask, Labelling, Task } from "./columns.ts";
@@ -116,14 +115,6 @@ const readers: Readonly<Record<Kind, (read: Read, file: string, line: number) =>
 /** Text, or messages where both are messages. */
 const asRead = (value: unknown, field: Field): string | ChatMessage[] =>
   Array.isArray(value) ? messageList(value, field) : scalar(value, field);
-
-/** The examples of a table, checked: every one has its input and its answer. */
-export function parseExamples(text: string, format: TableFormat, file: string, options: ExampleOptions = {}): Examples {
-  const { columns, headerLine, rows } = parseRows(text, format, file);
-  const reader = new ExampleReader(file, { columns, line: headerLine }, options);
-  for (const row of rows) reader.add(row);
-  return reader.examples;
-}
 
 /** Where the columns of a table are named. */
 interface Header {

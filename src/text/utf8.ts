@@ -109,3 +109,18 @@ function newlines(bytes: Uint8Array): number {
   for (let i = bytes.indexOf(newline); i >= 0; i = bytes.indexOf(newline, i + 1)) count++;
   return count;
 }
+
+const pieceUnits = 2 ** 14;
+const scratch = new Uint8Array(3 * pieceUnits);
+const encoder = new TextEncoder();
+
+/** How many bytes a text has as UTF-8, without making them all; half a character counts as the 3 that stand for it. */
+export function utf8Length(text: string): number {
+  let bytes = 0;
+  for (let from = 0, to = 0; from < text.length; from = to) {
+    to = Math.min(text.length, from + pieceUnits);
+    if (to < text.length && (text.charCodeAt(to - 1) & 0xfc00) === 0xd800) to--; // no piece ends within a character
+    bytes += encoder.encodeInto(from === 0 && to === text.length ? text : text.slice(from, to), scratch).written;
+  }
+  return bytes;
+}

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DataError, FormatError } from "../base/errors.ts";
 import { type ChatMessage, isAnswer } from "../text/examples.ts";
 import { boundedTemplate, type Rendering } from "./bounded-jinja.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError } from "../base/errors.ts";
 import type { TextFrame } from "./tokenizer.ts";
 

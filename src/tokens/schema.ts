@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError } from "../base/errors.ts";
 import type { TokenizerJson } from "./frame.ts";
 import { checkModel, largestId } from "./model-check.ts";

@@ -4,9 +4,10 @@ import type { Batch, Batches } from "../batches/batch.ts";
 import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
-import type { Device } from "../runtime/device.ts";
-import { alone, type Group } from "./group.ts";
+import { type Device, freeMemoryOf } from "../runtime/device.ts";
+import { alone, type Group, type Part } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
+import { cutOf, ExchangeChoice, type ExchangeReport, type Overlap } from "./overlap.ts";
 import { ResidentTraining } from "./resident.ts";
 
 export interface StepReport {
@@ -45,7 +46,7 @@ export interface StoppedReport {
   readonly waited: number;
 }
 
-export type Report = StepReport | ValidationReport | StoppedReport;
+export type Report = StepReport | ValidationReport | StoppedReport | ExchangeReport;
 
 /** The best validation so far, and how many came after it without being better. */
 export interface Progress {
@@ -68,6 +69,11 @@ export interface FitOptions {
   readonly accumulates?: Accumulation;
   /** Who trains together, each with rows of every batch; this process alone if left out. */
   readonly group?: Group;
+  /**
+   * Whether they exchange some gradients while others are computed: if it is measured to be faster (if left out), always, or never. It takes memory for what goes from one
+   * session to the next, and changes no bit. Not where each has a part of the optimizer alone, nor on a device beside the processor.
+   */
+  readonly overlap?: Overlap;
   /** Asked in every step; that somebody wants to stop is in the report of all. */
   readonly wantsStop?: () => boolean;
   /** Where dropout's randomness comes from. */
@@ -119,26 +125,41 @@ export async function* fit(
     ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, checkpointBlocks: options.checkpointBlocks })
     : undefined;
   if (resident) optimizer.bringHome = () => resident.bringHome();
-  const step = compile(loss, { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 });
+  const compiled = { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 } as const;
+  const step = compile(loss, compiled);
+  const cut = group.size > 1 && !optimizer.isPart && !device.engine.host ? cutOf(optimizer.gradients.layout) : undefined;
+  const staged = compile(loss, { ...compiled, ...(cut && { stages: cut.stages }) });
+  const fits = async () => {
+    const own = sharesOf(optimizer.steps, batches, { ...options, report, group }).find(({ owner }) => owner === group.rank);
+    const bytes = own && own.targets > 0 ? await staged.bytesAcross(own.feeds) : 0;
+    return 2 * bytes + 4 * (optimizer.gradients.data.length - (cut?.from ?? 0)) <= freeMemoryOf(device); // what comes in has room of its own
+  };
+  const exchange = cut && new ExchangeChoice(group, options.overlap ?? "measured", fits);
+  const way = () => (exchange?.way === "meanwhile" ? cut : undefined);
   let broken = false; // a device that failed is asked no more
   let longest: number | undefined;
+  let before: ReturnType<typeof way> | "nothing" = "nothing"; // how the last step was taken
   try {
     while (optimizer.steps < steps && progress.waited < patience) {
       options.signal?.throwIfAborted();
-      if (longest !== undefined) group.patient(patienceAfter(longest)); // a first step makes its session, which may take long
+      const early = way();
+      const fresh = early !== before; // such a step makes its sessions, which may take long
+      before = early;
+      if (!fresh && longest !== undefined) group.patient(patienceAfter(longest));
       const [begin, exchanged] = [clock(), group.seconds];
       const rate = learningRate(optimizer.steps + 1);
       const there = resident && (await residentStep(resident, optimizer, batches, rate, options));
-      const computed = there ?? (await gradients(step, optimizer, batches, { ...options, report, group }));
+      const computed =
+        there ?? (await gradients(early ? staged : step, optimizer, batches, { ...options, report, group, from: early?.from }));
       const { loss: value, objective, tokens, stop } = computed;
-      const norm = there ? there.norm : await move(optimizer, rate, group);
+      const norm = there ? there.norm : await move(optimizer, rate, group, early?.from);
       if (!Number.isFinite(norm))
         throw new NonFiniteError(`${await whichGradient(optimizer, group)}; the weights were not touched`, { step: optimizer.steps + 1 });
       const apart = report === "loss" ? {} : { objective };
       const together = group.size > 1 ? { exchange: group.seconds - exchanged } : {};
       const seconds = clock() - begin;
       group.patient(); // whoever listens may save
-      longest = Math.max(longest ?? 0, seconds);
+      if (!fresh) longest = Math.max(longest ?? 0, seconds);
       yield {
         kind: "step",
         step: optimizer.steps,
@@ -151,6 +172,12 @@ export async function* fit(
         ...together,
         ...(stop && { stop }),
       };
+      const chosen = await exchange?.heard({ step: optimizer.steps, seconds, tokens, exchange: group.seconds - exchanged });
+      if (chosen) {
+        await (chosen.way === "after" ? staged : step).release();
+        group.forget();
+        yield chosen;
+      }
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
       await optimizer.bringHome();
@@ -172,6 +199,7 @@ export async function* fit(
       await resident.release();
     }
     await step.release();
+    await staged.release();
   }
 }
 
@@ -193,6 +221,8 @@ const patienceAfter = (longest: number): number => 40 + 10 * longest;
 interface Wanted extends Pick<FitOptions, "chance" | "accumulate" | "accumulates" | "wantsStop"> {
   readonly report: string;
   readonly group: Group;
+  /** Gradients from here on are summed while those before are computed; all of them later, if left out. */
+  readonly from?: number | undefined;
 }
 
 /** A part of what a step is computed from. */
@@ -224,16 +254,36 @@ async function gradients(
   batches: Batches,
   wanted: Wanted,
 ): Promise<{ loss: number; objective: number; tokens: number; stop: boolean }> {
-  const { group, chance, report, accumulate = 1, wantsStop } = wanted;
+  const { group, chance, report, accumulate = 1, wantsStop, from } = wanted;
   const all = sharesOf(optimizer.steps, batches, wanted);
   const total = all.reduce((sum, { targets }) => sum + targets, 0);
   const own = all.filter(({ owner, targets }) => owner === group.rank && targets > 0); // rows that are all empty say nothing
   const told = new Float64Array(2 + 2 * accumulate); // whether to stop, whether all is well, and of each part two losses
   let wrong = "";
   told[0] = wantsStop?.() ? 1 : 0;
+  let summed: (() => Promise<void>) | undefined;
+  const begin = () => {
+    summed ??= group.begin((optimizer.gradients.data as Float32Array).subarray(from));
+  };
   for (const [i, share] of own.entries()) {
     const { index, feeds, targets, rows } = share;
-    const run = { weights: optimizer.weights, gradients: optimizer.gradients, chance: chance.fork("dropout").fork(index), rows };
+    const last = i === own.length - 1;
+    const count = (stretch?: Part) => {
+      if (own.length > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : last ? "last" : "middle", stretch);
+      else if (targets < total) optimizer.scale(targets / total, stretch);
+    };
+    const reached = () => {
+      if (summed || from === undefined) return;
+      count({ from, to: optimizer.gradients.data.length });
+      begin();
+    };
+    const run = {
+      weights: optimizer.weights,
+      gradients: optimizer.gradients,
+      chance: chance.fork("dropout").fork(index),
+      rows,
+      ...(last && { reached }),
+    };
     const results = await step.run(feeds, run);
     const value = Number(results.loss.data[0]);
     if (!Number.isFinite(value)) {
@@ -242,10 +292,11 @@ async function gradients(
       break;
     }
     told.set([value, Number(results[report].data[0])], 2 + 2 * (all.indexOf(share) % accumulate));
-    if (own.length > 1) optimizer.accumulate(targets / total, i === 0 ? "first" : i === own.length - 1 ? "last" : "middle");
-    else if (targets < total) optimizer.scale(targets / total);
+    count(summed && from !== undefined ? { from: 0, to: from } : undefined);
   }
   if (own.length === 0) optimizer.gradients.data.fill(0);
+  if (from !== undefined) begin(); // whoever has no rows, or stopped at a loss that is no number, takes part
+  await summed?.();
   told[1] = wrong === "" ? 0 : 1;
   const heard = await group.gather(told);
   if (heard.some(([, failed]) => failed > 0)) throw await nonFinite(wrong, group, optimizer.steps + 1);
@@ -267,10 +318,10 @@ async function nonFinite(own: string, group: Group, step: number): Promise<NonFi
 }
 
 /** The same step on every rank. Where each moves a part of the weights, they are shared afterwards. Gives back the gradient's norm. */
-async function move(optimizer: Optimizer, rate: number, group: Group): Promise<number> {
+async function move(optimizer: Optimizer, rate: number, group: Group, summedFrom?: number): Promise<number> {
   const data = optimizer.gradients.data as Float32Array;
   if (!optimizer.isPart) {
-    await group.sum(data);
+    await group.sum(data.subarray(0, summedFrom));
     return optimizer.step(rate);
   }
   await group.reduce(data);

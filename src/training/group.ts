@@ -1,29 +1,8 @@
+import { type Carrier, type Compression, carriers, type Piece } from "./carrier.ts";
+import { after, bytesOf, type Wire } from "./wire.ts";
+
 // Those who train one model together. Each computes a part of every batch, and all take the same step. What is summed is added in the order
 // of ranks, whatever carries it, so the bits depend on how many they are and on nothing else.
-
-/** Where stretches of bytes begin, and how long they are: one for each rank. */
-export interface Stretches {
-  readonly places: Int32Array;
-  readonly counts: Int32Array;
-}
-
-/** What carries bytes between ranks. Every call is made by all of them, in the same order. */
-export interface Wire {
-  readonly rank: number;
-  readonly size: number;
-  /** Seconds after which one who has not answered counts as gone; for ever, if left out. */
-  patience?: number | undefined;
-  /** A stretch of what is sent goes to each rank, and one comes from each. */
-  scatter(send: Uint8Array, sent: Stretches, into: Uint8Array, received: Stretches): Promise<void>;
-  /** Own bytes go to everybody, and everybody's come here. */
-  spread(own: Uint8Array, into: Uint8Array, received: Stretches): Promise<void>;
-  /** The bytes of rank 0 are everybody's. */
-  broadcast(bytes: Uint8Array): Promise<void>;
-}
-
-/** How numbers travel: as they are, or with the upper half of their bits. */
-export const compressions = ["none", "bf16"] as const;
-export type Compression = (typeof compressions)[number];
 
 export interface GroupOptions {
   /** Of sums that are only passed on to others; none if left out. */
@@ -32,6 +11,9 @@ export interface GroupOptions {
   readonly hosts?: readonly string[];
   /** Seconds. */
   readonly clock?: () => number;
+  /** Numbers that are on their way to one rank at once, and bytes in which a place can be named: in 32 bits, if left out. */
+  readonly most?: number;
+  readonly reach?: number;
 }
 
 /** A stretch of a flat buffer. */
@@ -52,6 +34,8 @@ export function partOf(count: number, rank: number, size: number): Part {
 
 /** Numbers that are on their way to one rank at once. */
 export const mostOnTheWay = 2 ** 22;
+/** And where a sum is to go on with as little help as can be: 1 GiB. */
+const mostAtOnce = 2 ** 28;
 
 export class Group {
   readonly rank: number;
@@ -60,15 +44,23 @@ export class Group {
   readonly #wire: Wire | undefined;
   readonly #compress: Compression;
   readonly #clock: () => number;
+  /** Numbers of a piece. */
+  readonly #most: number;
+  readonly #reach: number;
+  readonly #carriers = new Map<string, Carrier>();
   #seconds = 0;
-  #incoming = new Uint8Array(0);
+  /** What was begun last: calls follow each other, however they are made. */
+  #last: Promise<void> = Promise.resolve();
 
-  constructor(wire: Wire | undefined, { compress = "none", hosts = [], clock = () => 0 }: GroupOptions = {}) {
+  constructor(wire: Wire | undefined, options: GroupOptions = {}) {
+    const { compress = "none", hosts = [], clock = () => 0, most = mostOnTheWay, reach = 2 ** 31 - 1 } = options;
     this.#wire = wire;
     this.rank = wire?.rank ?? 0;
     this.size = wire?.size ?? 1;
     this.#compress = compress;
     this.#clock = clock;
+    this.#most = Math.ceil(most / this.size);
+    this.#reach = reach;
     this.hosts = hosts.length > 0 ? hosts : new Array<string>(this.size).fill("here");
   }
 
@@ -129,65 +121,92 @@ export class Group {
   }
 
   /** The sum over all ranks, in place. */
-  async sum(values: Float32Array): Promise<void> {
-    await this.reduce(values);
-    await this.share(values, this.#compress);
+  sum(values: Float32Array): Promise<void> {
+    return this.#carried(values, this.#compress, (carrier, pieces) => summed(carrier, values, pieces));
+  }
+
+  /**
+   * The sum over all ranks, in place, begins now, in pieces as large as they can be, so that few of them need this thread while it computes. What is given back waits
+   * for the end, and only that time counts. Until then, the numbers are nobody else's.
+   */
+  begin(values: Float32Array): () => Promise<void> {
+    const most = Math.ceil(Math.min(values.length + this.size * stretch, mostAtOnce) / this.size);
+    const going = this.#carried(values, this.#compress, (carrier, pieces) => summed(carrier, values, pieces), { most, counts: false });
+    going.catch(() => {}); // whoever waits is told
+    return () => this.#counted(() => going);
+  }
+
+  /** Gives back what exchanges have taken of memory; the next take it again. */
+  forget(): void {
+    this.#carriers.clear();
   }
 
   /** Own part becomes the sum of everybody's; the rest is as it was. */
   reduce(values: Float32Array): Promise<void> {
-    const { rank, size } = this;
-    const pack = packings[this.#compress];
-    return this.#timed(async (wire) => {
-      for (const pieces of this.#pieces(values.length)) {
-        const { from, count } = pieces[rank];
-        const received = after(new Array<number>(size).fill(pack.bytes * count));
-        const into = this.#room(pack.bytes * count * size);
-        const { bytes, sent } = pack.outgoing(values, pieces);
-        await wire.scatter(bytes, sent, into, received);
-        const sum = values.subarray(from, from + count);
-        for (const [r, place] of received.places.entries()) add(sum, pack.incoming(into, place, count), r === 0);
-      }
+    return this.#carried(values, this.#compress, async (carrier, pieces) => {
+      await carrier.sum(values, pieces);
+      const { from, count } = pieces[this.rank];
+      values.set(carrier.own(count), from);
     });
   }
 
-  /** Everybody's part comes to all. */
-  share(values: Float32Array, compress: Compression = "none"): Promise<void> {
-    const pack = packings[compress];
-    return this.#timed(async (wire) => {
-      for (const pieces of this.#pieces(values.length)) {
-        const { from: at, count: length } = pieces[this.rank];
-        const { bytes: own } = pack.outgoing(values.slice(at, at + length), [{ from: 0, count: length }]);
-        const received = after(pieces.map(({ count }) => pack.bytes * count));
-        const into = this.#room(pack.bytes * pieces.reduce((sum, { count }) => sum + count, 0));
-        await wire.spread(own, into, received);
-        for (const [r, { from, count }] of pieces.entries()) values.set(pack.incoming(into, received.places[r], count), from);
-      }
+  /** Everybody's part comes to all, as it is. */
+  share(values: Float32Array): Promise<void> {
+    return this.#carried(values, "none", async (carrier, pieces) => {
+      const { from, count } = pieces[this.rank];
+      carrier.own(count).set(values.subarray(from, from + count));
+      await carrier.share(values, pieces);
     });
   }
 
-  /** Bytes for what comes in, the same ones every time. */
-  #room(bytes: number): Uint8Array {
-    if (this.#incoming.length < bytes) this.#incoming = new Uint8Array(bytes);
-    return this.#incoming.subarray(0, bytes);
+  /** Works on pieces, one after the other. */
+  #carried(
+    values: Float32Array,
+    how: Compression,
+    work: (carrier: Carrier, pieces: readonly Piece[]) => Promise<void>,
+    { most = this.#most, counts = true } = {},
+  ): Promise<void> {
+    const carry = async (wire: Wire) => {
+      const key = `${how} ${most}`;
+      const carrier = this.#carriers.get(key) ?? carriers[how](wire, { most, reach: this.#reach });
+      this.#carriers.set(key, carrier);
+      for (const pieces of this.#pieces(values.length, most)) await work(carrier, pieces);
+    };
+    return counts ? this.#timed(carry) : this.#inTurn(carry);
   }
 
   /** A piece of every part at a time. */
-  *#pieces(count: number): Generator<readonly Piece[]> {
+  *#pieces(count: number, most: number): Generator<readonly Piece[]> {
     const parts = Array.from({ length: this.size }, (_, r) => partOf(count, r, this.size));
     const longest = Math.max(...parts.map(({ from, to }) => to - from));
-    const most = Math.ceil(mostOnTheWay / this.size);
     for (let done = 0; done < longest; done += most)
       yield parts.map(({ from, to }) => ({ from: Math.min(to, from + done), count: Math.max(0, Math.min(most, to - from - done)) }));
   }
 
-  /** Alone there is nobody to ask. */
-  async #timed(work: (wire: Wire) => Promise<void>): Promise<void> {
-    if (!this.#wire) return;
+  #timed(work: (wire: Wire) => Promise<void>): Promise<void> {
+    return this.#counted(() => this.#inTurn(work));
+  }
+
+  async #counted(work: () => Promise<void>): Promise<void> {
     const begin = this.#clock();
-    await work(this.#wire);
+    await work();
     this.#seconds += this.#clock() - begin;
   }
+
+  /** After all that was begun before. Alone there is nobody to ask. */
+  #inTurn(work: (wire: Wire) => Promise<void>): Promise<void> {
+    const wire = this.#wire;
+    if (!wire) return Promise.resolve();
+    const turn = this.#last.then(() => work(wire));
+    this.#last = turn.catch(() => {}); // whoever made the call is told
+    return turn;
+  }
+}
+
+/** A piece of a sum over all ranks. */
+async function summed(carrier: Carrier, values: Float32Array, pieces: readonly Piece[]): Promise<void> {
+  await carrier.sum(values, pieces);
+  await carrier.share(values, pieces);
 }
 
 /** What ranks found, each of some places, as everything that was found, in the order of places; it goes through JSON. */
@@ -199,76 +218,3 @@ export async function allFound<Item>(group: Group, own: ReadonlyMap<number, Item
 
 /** This process, by itself. */
 export const alone = new Group(undefined);
-
-interface Piece {
-  readonly from: number;
-  readonly count: number;
-}
-
-const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength);
-
-/** Stretches that lie one after the other. */
-function after(counts: readonly number[]): Stretches {
-  let at = 0;
-  const places = counts.map((count) => {
-    at += count;
-    return at - count;
-  });
-  return { places: Int32Array.from(places), counts: Int32Array.from(counts) };
-}
-
-/** Each addition is rounded, in the order in which it is made. The first is to nothing. */
-function add(sum: Float32Array, more: Float32Array, first: boolean): void {
-  if (first) for (let i = 0; i < sum.length; i++) sum[i] = 0 + more[i];
-  else for (let i = 0; i < sum.length; i++) sum[i] += more[i];
-}
-
-/** How numbers lie while they are on their way. */
-interface Packing {
-  readonly bytes: number;
-  outgoing(values: Float32Array, pieces: readonly Piece[]): { readonly bytes: Uint8Array; readonly sent: Stretches };
-  incoming(bytes: Uint8Array, place: number, count: number): Float32Array;
-}
-
-/** Places are counted in 32 bits: what lies farther is brought together first. */
-const farthest = 2 ** 31;
-
-const packings: Readonly<Record<Compression, Packing>> = {
-  none: {
-    bytes: 4,
-    outgoing(values, pieces) {
-      const counts = pieces.map(({ count }) => 4 * count);
-      if (values.byteLength < farthest)
-        return {
-          bytes: bytesOf(values),
-          sent: { places: Int32Array.from(pieces, ({ from }) => 4 * from), counts: Int32Array.from(counts) },
-        };
-      const sent = after(counts);
-      const together = new Float32Array(pieces.reduce((sum, { count }) => sum + count, 0));
-      for (const [i, { from, count }] of pieces.entries()) together.set(values.subarray(from, from + count), sent.places[i] / 4);
-      return { bytes: bytesOf(together), sent };
-    },
-    incoming: ({ buffer, byteOffset }, place, count) => new Float32Array(buffer, byteOffset + place, count),
-  },
-  bf16: {
-    bytes: 2,
-    outgoing(values, pieces) {
-      const sent = after(pieces.map(({ count }) => 2 * count));
-      const halves = new Uint16Array(pieces.reduce((sum, { count }) => sum + count, 0));
-      const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-      for (const [i, { from, count }] of pieces.entries())
-        for (let k = 0, at = sent.places[i] / 2; k < count; k++) halves[at + k] = upperHalf(bits[from + k]);
-      return { bytes: bytesOf(halves), sent };
-    },
-    incoming({ buffer, byteOffset }, place, count) {
-      const halves = new Uint16Array(buffer, byteOffset + place, count);
-      const values = new Float32Array(count);
-      const bits = new Uint32Array(values.buffer);
-      for (let i = 0; i < count; i++) bits[i] = halves[i] << 16;
-      return values;
-    },
-  },
-};
-
-/** The nearest number with the upper 16 bits alone, the even one of two that are as near; what is no number stays none. */
-const upperHalf = (bits: number): number => ((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : (bits + 0x7fff + ((bits >>> 16) & 1)) >>> 16);

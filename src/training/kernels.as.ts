@@ -88,3 +88,85 @@ export function blend(y: usize, x: usize, count: i32, keep: f32, a: f32): void {
   const end = <usize>count << 2;
   for (; i < end; i += 4) store<f32>(y + i, load<f32>(y + i) * keep + load<f32>(x + i) * a);
 }
+
+// Numbers of many ranks: one stretch after the other, in the order of ranks. Each addition is rounded, and the first is to nothing.
+
+/** The sum of stretches of numbers, which begin so many bytes from each other, in the place of the first. */
+export function sumStretches(x: usize, count: i32, stretches: i32, stride: i32): void {
+  const bytes = <usize>count << 2;
+  const end = x + <usize>stride * stretches;
+  let i = x;
+  for (const whole = x + (bytes & ~63); i < whole; i += 64) { // a whole line of the cache of each
+    let a = f32x4.splat(0);
+    let b = a;
+    let c = a;
+    let d = a;
+    for (let at = i; at < end; at += stride) {
+      a = f32x4.add(a, v128.load(at));
+      b = f32x4.add(b, v128.load(at, 16));
+      c = f32x4.add(c, v128.load(at, 32));
+      d = f32x4.add(d, v128.load(at, 48));
+    }
+    v128.store(i, a);
+    v128.store(i, b, 16);
+    v128.store(i, c, 32);
+    v128.store(i, d, 48);
+  }
+  for (; i < x + bytes; i += 4) {
+    let sum: f32 = 0;
+    for (let at = i; at < end; at += stride) sum += load<f32>(at);
+    store<f32>(i, sum);
+  }
+}
+
+/** The sum of stretches of upper halves, as numbers. */
+export function sumHalves(to: usize, x: usize, count: i32, stretches: i32, stride: i32): void {
+  const bytes = <usize>count << 1;
+  const end = x + <usize>stride * stretches;
+  let i: usize = 0;
+  for (const whole = bytes & ~31; i < whole; i += 32) {
+    let a = f32x4.splat(0);
+    let b = a;
+    let c = a;
+    let d = a;
+    for (let at = x + i; at < end; at += stride) {
+      a = f32x4.add(a, i32x4.shl(v128.load16x4_u(at), 16));
+      b = f32x4.add(b, i32x4.shl(v128.load16x4_u(at, 8), 16));
+      c = f32x4.add(c, i32x4.shl(v128.load16x4_u(at, 16), 16));
+      d = f32x4.add(d, i32x4.shl(v128.load16x4_u(at, 24), 16));
+    }
+    const at = to + (i << 1);
+    v128.store(at, a);
+    v128.store(at, b, 16);
+    v128.store(at, c, 32);
+    v128.store(at, d, 48);
+  }
+  for (; i < bytes; i += 2) {
+    let sum: f32 = 0;
+    for (let at = x + i; at < end; at += stride) sum += reinterpret<f32>(<u32>load<u16>(at) << 16);
+    store<f32>(to + (i << 1), sum);
+  }
+}
+
+/** Upper halves as numbers. */
+export function widen(to: usize, x: usize, count: i32): void {
+  let i: usize = 0;
+  for (const whole = <usize>(count & ~3); i < whole; i += 4) v128.store(to + (i << 2), i32x4.shl(v128.load16x4_u(x + (i << 1)), 16));
+  for (; i < <usize>count; i++) store<u32>(to + (i << 2), <u32>load<u16>(x + (i << 1)) << 16);
+}
+
+/** Numbers as the upper halves of their bits: the nearest such number, the even one of two that are as near; what is no number stays none. */
+export function narrow(to: usize, x: usize, count: i32): void {
+  const half = i32x4.splat(0x7fff), one = i32x4.splat(1), infinite = i32x4.splat(0x7f800000), none = i32x4.splat(0x7fc0);
+  let i: usize = 0;
+  for (const whole = <usize>(count & ~3); i < whole; i += 4) {
+    const bits = v128.load(x + (i << 2));
+    const near = i32x4.shr_u(i32x4.add(i32x4.add(bits, half), v128.and(i32x4.shr_u(bits, 16), one)), 16);
+    const found = v128.bitselect(none, near, i32x4.gt_s(v128.and(bits, i32x4.splat(0x7fffffff)), infinite));
+    v128.store64_lane(to + (i << 1), i16x8.narrow_i32x4_u(found, found), 0);
+  }
+  for (; i < <usize>count; i++) {
+    const bits = load<u32>(x + (i << 2));
+    store<u16>(to + (i << 1), <u16>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : (bits + 0x7fff + ((bits >> 16) & 1)) >> 16));
+  }
+}

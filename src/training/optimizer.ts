@@ -3,7 +3,7 @@ import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import type { Part } from "./group.ts";
-import { kernelBytes } from "./kernels.wasm.ts";
+import { type Kernels, kernelsOn, memoryOf, pageBytes } from "./kernels.ts";
 
 export interface OptimizerOptions {
   /** Decay of matrices; vectors (biases, scales) are left alone unless `decayAll` is set. */
@@ -34,25 +34,6 @@ export interface InGraph {
 
 export type Moved = Pick<InGraph, "weight" | "state">;
 
-export interface Kernels {
-  sumSquares(x: number, count: number): number;
-  blend(y: number, x: number, count: number, keep: number, a: number): void;
-  adamw(
-    w: number,
-    g: number,
-    m: number,
-    v: number,
-    count: number,
-    rate: number,
-    beta1: number,
-    beta2: number,
-    root: number,
-    epsilon: number,
-    keep: number,
-    scale: number,
-  ): void;
-}
-
 /**
  * Neighbouring parameters that are treated alike: where they start (in bytes) among the weights and, without those that are frozen, among
  * the gradients; how many numbers, whether they decay.
@@ -64,14 +45,7 @@ export interface Segment {
   readonly decays: boolean;
 }
 
-const pageBytes = 65_536;
 const memoryEnd = 4 * 2 ** 30 - pageBytes;
-
-/** A memory that never grows: growing would detach every view. */
-function memoryOf(bytes: number): WebAssembly.Memory {
-  const pages = Math.ceil(bytes / pageBytes) + 1;
-  return new WebAssembly.Memory({ initial: pages, maximum: pages });
-}
 
 /** Numbers of the part that moves here, one for each. */
 export interface Remembered {
@@ -93,6 +67,9 @@ interface Staging {
   readonly count: number;
   readonly slots: Map<Numbers, number>;
 }
+
+/** As many numbers, up to a whole line of the cache: what ranks send each other goes several times as fast between places that lie alike in theirs. */
+const whole = (count: number): number => 16 * Math.ceil(count / 16);
 
 /** Weights, gradients and state beyond the end of a WebAssembly memory are brought into one in pieces of at most so many numbers. */
 const largestPiece = 2 ** 22;
@@ -136,15 +113,15 @@ export abstract class Optimizer {
     this.part = options.part?.(trained.total) ?? { from: 0, to: trained.total };
     const own = this.part.to - this.part.from;
     const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient, or of the part that moves
-    const bytes = 4 * (layout.total + (parts - remembers.length) * trained.total + remembers.length * own);
+    const bytes = 4 * (whole(layout.total) + (parts - remembers.length) * whole(trained.total) + remembers.length * whole(own));
     const together = bytes <= (options.memory ?? memoryEnd);
     const staged = Math.min(largestPiece, stretch * Math.max(1, Math.floor((options.memory ?? memoryEnd) / (4 * stretch * (1 + parts)))));
     const memory = memoryOf(together ? bytes : 4 * staged * (1 + parts));
     const numbers = (at: number, count: number) => (together ? new Float32Array(memory.buffer, 4 * at, count) : new Float32Array(count));
-    let at = layout.total;
+    let at = whole(layout.total);
     const next = (count: number) => {
-      at += count;
-      return numbers(at - count, count);
+      at += whole(count);
+      return numbers(at - whole(count), count);
     };
     this.weights = new ParameterBuffer(layout, numbers(0, layout.total));
     this.gradients = new ParameterBuffer(trained, next(trained.total));
@@ -153,8 +130,7 @@ export abstract class Optimizer {
     this.#staging = together ? undefined : { memory, count: staged, slots: new Map() };
     for (const buffer of [this.weights, this.gradients, ...this.state.values(), ...(this.#sums ? [this.#sums] : [])])
       this.#staging?.slots.set(buffer, 4 * staged * this.#staging.slots.size);
-    const code = Uint8Array.from(atob(kernelBytes), (c) => c.charCodeAt(0));
-    this.kernels = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as unknown as Kernels;
+    this.kernels = kernelsOn(memory);
     this.weightDecay = weightDecay;
     this.clip = clip;
     this.#decays = (shape) => weightDecay > 0 && (decayAll || shape.length > 1);
@@ -180,16 +156,16 @@ export abstract class Optimizer {
   gradientNorm(): number {
     const { from, to } = this.part;
     let squares = 0;
-    this.#each({ at: 0, gradientAt: 4 * from, count: to - from, decays: false }, { reads: [this.gradients] }, (piece) => {
+    this.#each(asSegment({ from, to }), { reads: [this.gradients] }, (piece) => {
       squares += this.kernels.sumSquares(this.address(this.gradients, piece), piece.count);
     });
     return Math.sqrt(squares);
   }
 
-  /** The gradient counts `share` times, as if it had been added to nothing. */
-  scale(share: number): void {
+  /** The gradient counts `share` times, as if it had been added to nothing; of a stretch of it, if one is given. */
+  scale(share: number, stretchOf: Part = this.#all): void {
     const { gradients } = this;
-    this.#each(this.#whole, { reads: [gradients], writes: [gradients] }, (piece) => {
+    this.#each(asSegment(stretchOf), { reads: [gradients], writes: [gradients] }, (piece) => {
       const at = this.address(gradients, piece);
       this.kernels.blend(at, at, piece.count, share, 0);
     });
@@ -207,14 +183,14 @@ export abstract class Optimizer {
       this.weights.data.set(this.gradients.data.subarray(gradientAt / 4, gradientAt / 4 + count), at / 4);
   }
 
-  /** Adds the gradients of a run to those of the runs before it, `share` times. After the last one, the sum takes their place. */
-  accumulate(share: number, place: "first" | "middle" | "last"): void {
+  /** Adds the gradients of a run to those of the runs before it, `share` times. After the last one, the sum takes their place. A stretch of them, if one is given. */
+  accumulate(share: number, place: "first" | "middle" | "last", stretchOf: Part = this.#all): void {
     const { gradients } = this;
     const sums = this.#sums;
     if (!sums) throw new GraphError("this optimizer was not made to accumulate; make it with { accumulates: true }");
-    if (place === "first") sums.data.fill(0);
+    if (place === "first") sums.data.fill(0, stretchOf.from, stretchOf.to);
     const reads = [sums, gradients];
-    this.#each(this.#whole, { reads, writes: [place === "last" ? gradients : sums] }, (piece) => {
+    this.#each(asSegment(stretchOf), { reads, writes: [place === "last" ? gradients : sums] }, (piece) => {
       const [sum, gradient] = reads.map((buffer) => this.address(buffer, piece));
       if (place === "last") this.kernels.blend(gradient, sum, piece.count, share, 1);
       else this.kernels.blend(sum, gradient, piece.count, 1, share);
@@ -242,9 +218,8 @@ export abstract class Optimizer {
     return buffer === this.gradients || buffer === this.#sums ? gradientAt : gradientAt - 4 * this.part.from;
   }
 
-  /** All that is trained, as one segment of buffers that are like the gradients. */
-  get #whole(): Segment {
-    return { at: 0, gradientAt: 0, count: this.gradients.data.length, decays: false };
+  get #all(): Part {
+    return { from: 0, to: this.gradients.data.length };
   }
 
   /** Works on a segment: all at once where it lies in the memory of the kernels, else piece by piece, brought there and back. */
@@ -280,6 +255,9 @@ export type WholeState = ReadonlyMap<string, ParameterBuffer>;
 export function wholeState({ state, isPart, gradients: { layout } }: Pick<Optimizer, "state" | "gradients" | "isPart">): WholeState {
   return new Map([...state].map(([name, { data }]) => [name, isPart ? new ParameterBuffer(layout) : new ParameterBuffer(layout, data)]));
 }
+
+/** A stretch of buffers that are like the gradients, as a segment. */
+const asSegment = ({ from, to }: Part): Segment => ({ at: 0, gradientAt: 4 * from, count: to - from, decays: false });
 
 /** What of a segment lies in a part; nothing, if none of it does. */
 function within({ at, gradientAt, count, decays }: Segment, { from, to }: Part): Segment[] {

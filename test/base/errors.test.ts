@@ -8,7 +8,7 @@ import { preset } from "../../src/models/presets.ts";
 import { trainingConfig } from "../../src/runs/config.ts";
 import { modelFor } from "../../src/runs/defaults.ts";
 import { openRun } from "../../src/runs/folder.ts";
-import { parseExamples } from "../../src/text/examples.ts";
+import { parseExamples } from "../../src/text/parse-examples.ts";
 
 describe("an error", () => {
   it("says where it is before what it is", () => {

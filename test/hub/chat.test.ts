@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { open, train } from "../../src/entries/qkv.ts";
 import { chatPrompt } from "../../src/generation/chat.ts";
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { clearRun, lockRun } from "../../src/runs/folder.ts";
+import { clearRun, heldBy, lockRun } from "../../src/runs/folder.ts";
 import { Log } from "../../src/runs/log.ts";
 
 const place = mkdtempSync(join(tmpdir(), "qkv-folder-"));
@@ -62,4 +62,14 @@ it("a lock of another host counts as long as somebody touches it", () => {
   utimesSync(lock, old, old);
   lockRun(own)();
   expect(existsSync(lock)).toBe(false);
+});
+
+it("a lock says whether its holder is one of many ranks, and on another host", () => {
+  const own = folder("ranks");
+  expect(heldBy(own)).toEqual({ elsewhere: false, ranks: 1 });
+  const unlock = lockRun(own, 3);
+  expect(heldBy(own)).toEqual({ elsewhere: false, ranks: 3 });
+  unlock();
+  writeFileSync(join(own, "lock"), "1 elsewhere");
+  expect(heldBy(own)).toEqual({ elsewhere: true, ranks: 1 });
 });

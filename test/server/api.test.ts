@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { open } from "../../src/entries/qkv.ts";
 import { answersOf, rowsOf } from "../../src/inspection/answers.ts";
 import { readingOf } from "../../src/inspection/reading.ts";

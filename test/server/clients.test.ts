@@ -2,7 +2,7 @@ import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, embed, embedMany, generateObject, generateText, streamObject, streamText } from "ai";
 import OpenAI from "openai";
 import { beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { open } from "../../src/entries/qkv.ts";
 import { Workplace } from "../support/command.ts";
 import { chatModel, hubModel, Served, trainSmall, within } from "../support/serve.ts";

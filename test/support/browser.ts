@@ -43,11 +43,13 @@ function fontsIn(folder: string): string {
 }
 
 /** A browser in a folder of its own, or why there is none; CI must not go on without one. */
-export async function startBrowser(): Promise<{ readonly browser?: Browser; readonly reason?: string; stop(): Promise<void> }> {
+export async function startBrowser(
+  more: readonly string[] = [],
+): Promise<{ readonly browser?: Browser; readonly reason?: string; stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "qkv-browser-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
-    const browser = await driver.launch({ ...(await unpacked(folder)), headless: true, args: flags });
+    const browser = await driver.launch({ ...(await unpacked(folder)), headless: true, args: [...flags, ...more] });
     const stop = async () => {
       await browser.close();
       remove();

@@ -24,6 +24,7 @@ export const order = [
   "pictures",
   "views",
   "protocol",
+  "web",
   // the line
   "disk",
   "node",
@@ -32,6 +33,7 @@ export const order = [
   "runs",
   "processes",
   "library",
+  "worker",
   "studies",
   "server",
   "bench",

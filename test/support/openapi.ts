@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import type { Served } from "./serve.ts";
 
 // The reference that a server gives of itself, by which its answers are judged.

@@ -1,5 +1,5 @@
-import type { GroupOptions, Stretches, Wire } from "../../src/training/group.ts";
-import { Group } from "../../src/training/group.ts";
+import { Group, type GroupOptions } from "../../src/training/group.ts";
+import type { Stretches, Wire } from "../../src/training/wire.ts";
 
 // Ranks in one process: what they send to each other is copied when the last of them has come.
 

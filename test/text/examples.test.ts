@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { DataError } from "../../src/base/errors.ts";
-import { type ExampleOptions, parseExamples } from "../../src/text/examples.ts";
+import type { ExampleOptions } from "../../src/text/examples.ts";
+import { parseExamples } from "../../src/text/parse-examples.ts";
 import type { TableFormat } from "../../src/text/rows.ts";
 
 function refusal(text: string, format: TableFormat, options?: ExampleOptions): string {

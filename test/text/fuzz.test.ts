@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import { QkvError } from "../../src/base/errors.ts";
-import { type ExampleOptions, parseExamples } from "../../src/text/examples.ts";
+import type { ExampleOptions } from "../../src/text/examples.ts";
+import { parseExamples } from "../../src/text/parse-examples.ts";
 import { splitByHash } from "../../src/text/split.ts";
 import { mutateText } from "../support/mutate-text.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DataError } from "../../src/base/errors.ts";
-import { decodeUtf8, textChunks } from "../../src/text/utf8.ts";
+import { decodeUtf8, textChunks, utf8Length } from "../../src/text/utf8.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -93,4 +93,15 @@ describe("text from chunks", () => {
       { numRuns: 1000 },
     );
   });
+});
+
+it("counts bytes as Node does, of long texts and of halves of characters too", () => {
+  const text = fc.tuple(fc.string({ unit: "binary" }), fc.constantFrom("a", "é", "世", "😀", "\ud83d"), fc.nat(40_000));
+  fc.assert(
+    fc.property(text, ([start, character, count]) => {
+      const whole = start + character.repeat(count);
+      expect(utf8Length(whole)).toBe(Buffer.byteLength(whole));
+    }),
+    { numRuns: 200 },
+  );
 });

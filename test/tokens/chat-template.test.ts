@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { chance } from "../../src/base/chance.ts";
 import { DataError, FormatError, QkvError } from "../../src/base/errors.ts";
 import { boundedTemplate, strftime } from "../../src/tokens/bounded-jinja.ts";

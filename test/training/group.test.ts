@@ -10,9 +10,25 @@ const numbers = fc.integer({ min: 1, max: 5 }).chain((size) =>
   ),
 );
 
-/** Numbers of a rank, of many sizes. */
+/** Numbers of a rank, of many sizes, and nothing with a sign here and there. */
 const valuesOf = (rank: number, count: number, seed: number): Float32Array =>
-  Float32Array.from({ length: count }, (_, i) => Math.sin(seed + i * 12.9898 + rank * 78.233) * 10 ** ((i + rank) % 7));
+  Float32Array.from({ length: count }, (_, i) =>
+    i % 11 === 0 ? -0 : Math.sin(seed + i * 12.9898 + rank * 78.233) * 10 ** ((i + rank) % 7),
+  );
+
+/** Pieces of many sizes, which lie near or far. */
+const ways = fc.record({ most: fc.constantFrom(5, 64, 1000, 5000, 2 ** 22), reach: fc.constantFrom(0, 2 ** 31 - 1) });
+
+/** Bits and nothing else: 0 and −0 are different. */
+const bits = (values: Float32Array): Buffer => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+
+/** The nearest number with the upper 16 bits alone, the even one of two that are as near. */
+function rounded(value: number): number {
+  const [whole] = new Uint32Array(Float32Array.of(value).buffer);
+  const [below, rest] = [whole & 0xffff0000, whole & 0xffff];
+  const up = rest > 0x8000 || (rest === 0x8000 && (whole & 0x10000) !== 0);
+  return new Float32Array(Uint32Array.of(up ? below + 0x10000 : below).buffer)[0];
+}
 
 describe("parts", () => {
   it("are one after the other, and all of it", () => {
@@ -32,18 +48,54 @@ describe("parts", () => {
 describe("a sum", () => {
   it("is added in the order of ranks, the same on each, and nobody's numbers are lost", async () => {
     await fc.assert(
-      fc.asyncProperty(numbers, async ([size, [count, seed]]) => {
+      fc.asyncProperty(numbers, ways, async ([size, [whole, seed]], way) => {
+        const count = Math.min(whole, 50 * way.most);
         const all = Array.from({ length: size }, (_, rank) => valuesOf(rank, count, seed));
         const expected = new Float32Array(count);
         for (const values of all) for (let i = 0; i < count; i++) expected[i] += values[i];
-        const found = await together(size, async (group) => {
-          const own = all[group.rank].slice();
-          await group.sum(own);
-          return own;
-        });
-        for (const one of found) expect(Buffer.from(one.buffer).equals(Buffer.from(expected.buffer))).toBe(true);
+        const found = await together(
+          size,
+          async (group) => {
+            const [own, parts] = [all[group.rank].slice(), all[group.rank].slice()];
+            await group.sum(own);
+            await group.reduce(parts);
+            const { from, to } = partOf(count, group.rank, size);
+            const kept = size === 1 || bits(parts.subarray(0, from)).equals(bits(all[group.rank].subarray(0, from)));
+            expect([kept, bits(parts.subarray(from, to)).equals(bits(own.subarray(from, to)))]).toEqual([true, true]);
+            await group.share(parts);
+            const early = all[group.rank].slice();
+            const [summed, together] = [group.begin(early), group.gather(Float64Array.of(group.rank))]; // which waits for its turn
+            await summed();
+            expect((await together).map(([rank]) => rank)).toEqual([...all.keys()]);
+            return size === 1 ? [own] : [own, parts, early];
+          },
+          way,
+        );
+        if (size > 1) for (const one of found.flat()) expect(bits(one).equals(bits(expected))).toBe(true);
       }),
-      { numRuns: 40 },
+      { numRuns: 60 },
+    );
+  });
+
+  it("in 16 bits is the sum of rounded numbers, rounded", async () => {
+    await fc.assert(
+      fc.asyncProperty(numbers, ways, async ([more, [whole, seed]], way) => {
+        const [size, count] = [more + 1, Math.min(whole, 50 * way.most)];
+        const all = Array.from({ length: size }, (_, rank) => valuesOf(rank, count, seed));
+        const sums = new Float32Array(count);
+        for (const values of all) for (let i = 0; i < count; i++) sums[i] += rounded(values[i]);
+        const found = await together(
+          size,
+          async (group) => {
+            const own = all[group.rank].slice();
+            await group.sum(own);
+            return own;
+          },
+          { ...way, compress: "bf16" },
+        );
+        for (const one of found) expect(bits(one).equals(bits(sums.map(rounded)))).toBe(true);
+      }),
+      { numRuns: 30 },
     );
   });
 

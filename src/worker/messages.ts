@@ -1,0 +1,121 @@
+import type { Measures } from "../evaluation/evaluate.ts";
+import type { TrainSettings } from "../library/train.ts";
+import type { FromModel, ModelFacts, ToldError, ToModel } from "../protocol/messages.ts";
+import type { RunEvent, TrainResult } from "../runs/drive.ts";
+import type { Changes } from "../runs/resume.ts";
+import type { Precision } from "../runtime/device.ts";
+import type { GivenRow } from "../text/given.ts";
+import type { WebDevice, WebDeviceChoice } from "../web/devices.ts";
+import type { MountedStorage, MountOptions } from "../web/storage/mount.ts";
+
+// What a page asks of its worker, and what it is told. What is asked of an opened model is the protocol of every desk, with the model's number around it.
+
+/** How a worker begins. */
+export interface WorkerSettings {
+  /** The address of the folder with onnxruntime-web's files. */
+  readonly engine: string;
+  readonly device: WebDeviceChoice;
+  readonly threads?: number;
+  /** Where runs are kept. */
+  readonly storage: MountOptions;
+}
+
+/** A file of data or of a model: an address, a file that somebody chose, a text, or rows. */
+export type GivenFile =
+  | { readonly url: string }
+  | { readonly file: File; readonly name?: string }
+  | { readonly text: string; readonly name?: string }
+  | { readonly rows: readonly GivenRow[] };
+
+/** Settings of a training that can be sent. */
+export type SentSettings = Omit<TrainSettings, "listen" | "warn" | "signal" | "device" | "cache" | "valid" | "from"> & {
+  readonly device?: WebDeviceChoice;
+  /** A run of this page, by its name. */
+  readonly from?: string;
+};
+
+/** Where a model is opened from: a run of this page, an address, or files. */
+export type ModelPlace =
+  | { readonly run: string }
+  | { readonly url: string; readonly integrity?: Readonly<Record<string, string>> }
+  | { readonly files: readonly { readonly file: File; readonly path: string }[]; readonly name?: string };
+
+export interface OpenSettings {
+  readonly precision?: Precision;
+  readonly adapter?: string;
+}
+
+export type Job =
+  | { readonly kind: "train"; readonly data: readonly GivenFile[]; readonly valid?: GivenFile; readonly settings: SentSettings }
+  | { readonly kind: "resume"; readonly run: string; readonly changes: Omit<Changes, "device" | "threads"> }
+  | ({ readonly kind: "open"; readonly from: ModelPlace } & OpenSettings)
+  | { readonly kind: "close"; readonly model: number }
+  | ({ readonly kind: "evaluate"; readonly run: string; readonly data: readonly GivenFile[] } & OpenSettings)
+  | { readonly kind: "runs" }
+  | { readonly kind: "log"; readonly run: string }
+  | { readonly kind: "remove"; readonly run: string }
+  | { readonly kind: "files"; readonly run: string };
+
+export type JobKind = Job["kind"];
+
+/** A run that lies in the storage. */
+export interface RunFacts {
+  /** Its folder. */
+  readonly run: string;
+  readonly task: string;
+  readonly model: string;
+  /** Steps that are saved, of those that were asked for. */
+  readonly step: number;
+  readonly steps: number;
+  /** Whether it has weights that can be opened. */
+  readonly opens: boolean;
+}
+
+export interface Opened {
+  readonly model: number;
+  readonly run: string;
+  readonly facts: ModelFacts;
+}
+
+export interface JobAnswers {
+  readonly train: { readonly result: TrainResult };
+  readonly resume: { readonly result: TrainResult };
+  readonly open: Opened;
+  readonly close: null;
+  readonly evaluate: { readonly measures: Measures; readonly warnings: readonly string[] };
+  readonly runs: readonly RunFacts[];
+  /** The lines of its log. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  readonly remove: null;
+  readonly files: readonly File[];
+}
+
+/** What happens while a job is under way. */
+export type JobEvent =
+  | RunEvent
+  | { readonly kind: "paused" }
+  /** The browser has halted a page that nobody looks at, worker and all; or lets it go on. */
+  | { readonly kind: "frozen" | "thawed" }
+  | { readonly kind: "loading"; readonly file: string; readonly bytes: number; readonly total?: number };
+
+export type ToWorker =
+  | { readonly start: WorkerSettings }
+  | { readonly job: number; readonly work: Job }
+  | { readonly stop: number }
+  | { readonly pause: number }
+  | { readonly go: number }
+  | { readonly model: number; readonly ask: ToModel };
+
+/** What a page has to compute with. */
+export interface WorkerReport {
+  readonly device: WebDevice["report"];
+  readonly storage: Pick<MountedStorage, "kept" | "reason" | "persisted">;
+}
+
+export type FromWorker =
+  | { readonly ready: WorkerReport }
+  | { readonly broken: ToldError }
+  | { readonly job: number; readonly events: readonly JobEvent[] }
+  | { readonly job: number; readonly answer: JobAnswers[JobKind] }
+  | { readonly job: number; readonly error: ToldError; readonly stopped: boolean }
+  | { readonly model: number; readonly said: readonly FromModel[] };

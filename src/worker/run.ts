@@ -1,0 +1,247 @@
+import type { Measures } from "../evaluation/evaluate.ts";
+import type { Filling } from "../evaluation/fill.ts";
+import type { Classification, Tagging } from "../evaluation/predict.ts";
+import type { Translation } from "../evaluation/translate.ts";
+import type { SamplingInput } from "../generation/sampling.ts";
+import type { Sample } from "../generation/writing.ts";
+import type { Activation } from "../inspection/observe.ts";
+import type { Answered, Asking, Listener } from "../protocol/asking.ts";
+import type {
+  Answers,
+  Ask,
+  AskedChange,
+  EmbedAsk,
+  Form,
+  GivenPrompt,
+  LookAsk,
+  ModelFacts,
+  ToldActivation,
+  ToldToken,
+  WriteAsk,
+} from "../protocol/messages.ts";
+import type { TrainResult } from "../runs/drive.ts";
+import type { ViewName } from "../views/views.ts";
+import { Channel } from "./channel.ts";
+import type { PageData } from "./computer.ts";
+import { tarOf } from "./tar.ts";
+import { unwanted, wantedCount, wantedInteger, wantedPrompt, wantedPrompts, wantedText, wantedTexts } from "./wanted.ts";
+
+// A trained model, as a page has it: every call goes to the worker, and comes back typed.
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  /** Told what is noteworthy; the console, if left out. */
+  readonly warn?: (sentence: string) => void;
+}
+
+export interface PageWriteOptions extends Omit<SamplingInput, "bias">, CallOptions {
+  readonly tokens?: number;
+  /** The same seed writes the same text, here and in Node. */
+  readonly seed?: number;
+  readonly stop?: readonly string[];
+  readonly strict?: boolean;
+  /** The form that the answer must have: a JSON schema, or any JSON. */
+  readonly form?: Form;
+}
+
+/** A text that was written, and its tokens where they were asked for. */
+export type PageSample = Pick<Sample, "text" | "finish"> & { readonly count: number; readonly told: readonly ToldToken[] };
+
+/** What a run needs of who opened it. */
+export interface RunHome {
+  readonly asking: Asking;
+  evaluate(data: PageData, signal?: AbortSignal): Promise<{ readonly measures: Measures; readonly warnings: readonly string[] }>;
+  files(): Promise<readonly File[]>;
+  close(): Promise<void>;
+}
+
+const usualTokens = 200;
+const usualBeams = 4;
+
+export class Run {
+  /** Where it lies in the storage of this page. */
+  readonly run: string;
+  readonly facts: ModelFacts;
+  /** How its training went, where it was trained just now. */
+  readonly result: TrainResult | undefined;
+  readonly #home: RunHome;
+
+  constructor(run: string, facts: ModelFacts, home: RunHome, result?: TrainResult) {
+    this.run = run;
+    this.facts = facts;
+    this.result = result;
+    this.#home = home;
+  }
+
+  /** Goes on with a prompt, answers a source or a conversation, piece by piece as it is written. */
+  async *generate(prompt: GivenPrompt, options: PageWriteOptions = {}): AsyncGenerator<string> {
+    const ask = writeAsk([wantedPrompt(prompt)], options);
+    const pieces = new Channel<string>();
+    const leaving = new AbortController(); // whoever stops listening need not say so
+    const signal = options.signal ? AbortSignal.any([options.signal, leaving.signal]) : leaving.signal;
+    const written = this.#ask(ask, { ...options, signal }, { piece: ({ text }) => text !== "" && pieces.push(text) });
+    written.then(
+      () => pieces.end(),
+      (error) => pieces.end({ error }),
+    );
+    try {
+      yield* pieces;
+    } finally {
+      leaving.abort();
+    }
+  }
+
+  /** Whole texts for many prompts at once: for each prompt, its samples. With `top`, every token comes with its log-probability and that many others. */
+  async samples(
+    prompts: readonly GivenPrompt[],
+    { samples = 1, top, ...options }: PageWriteOptions & { readonly samples?: number; readonly top?: number } = {},
+  ): Promise<PageSample[][]> {
+    const count = wantedCount("samples", samples, wantedPrompts(prompts).length);
+    const ask = { ...writeAsk(prompts, options), samples: count, ...(top !== undefined && { top }) };
+    return this.#written(ask, options);
+  }
+
+  /** The likeliest texts as a whole, by beam search. */
+  async best(
+    prompts: readonly GivenPrompt[],
+    {
+      beams,
+      lengthPenalty,
+      samples = 1,
+      ...options
+    }: PageWriteOptions & { readonly beams: number; readonly lengthPenalty?: number; readonly samples?: number } = { beams: usualBeams },
+  ): Promise<PageSample[][]> {
+    const counts = { samples: wantedCount("samples", samples, wantedPrompts(prompts).length), beams: wantedCount("beams", beams) };
+    return this.#written({ ...writeAsk(prompts, options), ...counts, ...(lengthPenalty !== undefined && { lengthPenalty }) }, options);
+  }
+
+  async classify(texts: readonly string[], options: CallOptions = {}): Promise<readonly Classification[]> {
+    return this.#answer({ kind: "classify", texts: wantedTexts("texts", texts) }, options);
+  }
+
+  async tag(texts: readonly string[], options: CallOptions = {}): Promise<readonly Tagging[]> {
+    return this.#answer({ kind: "tag", texts: wantedTexts("texts", texts) }, options);
+  }
+
+  async translate(
+    texts: readonly string[],
+    { beams, lengthPenalty, ...options }: CallOptions & { readonly beams?: number; readonly lengthPenalty?: number } = {},
+  ): Promise<readonly Translation[]> {
+    const search = {
+      ...(beams !== undefined && { beams: wantedCount("beams", beams) }),
+      ...(lengthPenalty !== undefined && { lengthPenalty }),
+    };
+    return this.#answer({ kind: "translate", texts: wantedTexts("texts", texts), ...search }, options);
+  }
+
+  async fill(texts: readonly string[], { top, ...options }: CallOptions & { readonly top?: number } = {}): Promise<readonly Filling[]> {
+    return this.#answer({ kind: "fill", texts: wantedTexts("texts", texts), ...(top !== undefined && { top }) }, options);
+  }
+
+  /** The vector of each text, from an encoder of any task. */
+  async embed(
+    texts: readonly string[],
+    { pool, normalise, ...options }: CallOptions & Pick<EmbedAsk, "pool" | "normalise"> = {},
+  ): Promise<Float32Array[]> {
+    const { vectors } = await this.#answer(
+      { kind: "embed", texts: wantedTexts("texts", texts), ...(pool && { pool }), ...(normalise !== undefined && { normalise }) },
+      options,
+    );
+    return vectors.map((vector) => Float32Array.from(vector));
+  }
+
+  /** A look inside: the numbers of a view. */
+  async look(view: ViewName, text = "", { signal, warn, ...options }: CallOptions & LookAsk["options"] = {}): Promise<unknown> {
+    const found = await this.#answer({ kind: "look", view, text: wantedText("text", text), options, as: "json" }, { signal, warn });
+    return "json" in found ? JSON.parse(found.json) : undefined;
+  }
+
+  /** A look inside as a picture: the text of an SVG. */
+  async picture(view: ViewName, text = "", { signal, warn, ...options }: CallOptions & LookAsk["options"] = {}): Promise<string> {
+    const found = await this.#answer({ kind: "look", view, text: wantedText("text", text), options, as: "svg" }, { signal, warn });
+    return "svg" in found ? found.svg : "";
+  }
+
+  /** Any activation while it reads a text, by the names of its taps; without names, which taps there are. */
+  async taps(
+    text = "",
+    names: readonly string[] = [],
+    { target, ...options }: CallOptions & { readonly target?: string } = {},
+  ): Promise<Omit<Answers["taps"], "activations"> & { readonly activations: ReadonlyMap<string, Activation> }> {
+    const asked = { text: wantedText("text", text), names: wantedTexts("names", names) };
+    const found = await this.#answer({ kind: "taps", ...asked, ...(target !== undefined && { target }) }, options);
+    return { ...found, activations: new Map(found.activations.map((one) => [one.name, activationOf(one)])) };
+  }
+
+  /** What would be said of a text if some activations were others. */
+  async patch(
+    text: string,
+    changes: readonly AskedChange[],
+    { target, ...options }: CallOptions & { readonly target?: string } = {},
+  ): Promise<Answers["patch"]> {
+    if (!Array.isArray(changes)) throw unwanted("changes", "changes: a list is wanted, such as [{ layer: 0, head: 1 }]");
+    return this.#answer({ kind: "patch", text: wantedText("text", text), changes, ...(target !== undefined && { target }) }, options);
+  }
+
+  async tokenize(given: Extract<Ask, { kind: "tokenize" }>["given"], options: CallOptions = {}): Promise<Answers["tokenize"]> {
+    wantedPrompt(given);
+    return this.#answer({ kind: "tokenize", given }, options);
+  }
+
+  /** The measures of its task: on data, or on the part of its own that was held out. */
+  async evaluate(data: PageData = [], { signal, warn = console.warn }: CallOptions = {}): Promise<Measures> {
+    const { measures, warnings } = await this.#home.evaluate(data, signal);
+    for (const sentence of warnings) warn(sentence);
+    return measures;
+  }
+
+  /** What makes it a run elsewhere: config.json, tokenizer.json, model.safetensors. */
+  files(): Promise<readonly File[]> {
+    return this.#home.files();
+  }
+
+  /** The same as one .tar, a folder when it is unpacked: `tar xf`, and `npx qkv` opens it. */
+  async archive(): Promise<Blob> {
+    return tarOf(this.run.split("/").at(-1) ?? "run", await this.files());
+  }
+
+  /** Gives back its memory. */
+  close(): Promise<void> {
+    return this.#home.close();
+  }
+
+  async #written(ask: WriteAsk, options: CallOptions): Promise<PageSample[][]> {
+    const all = ask.prompts.map(() =>
+      Array.from({ length: ask.samples }, () => ({ text: "", finish: "length" as Sample["finish"], count: 0, told: [] as ToldToken[] })),
+    );
+    await this.#ask(ask, options, {
+      piece({ prompt, sample, text, count, tokens = [], finish }) {
+        const one = all[prompt][sample];
+        one.text += text;
+        one.count = count;
+        one.told.push(...tokens);
+        if (finish) one.finish = finish;
+      },
+    });
+    return all;
+  }
+
+  async #answer<A extends Ask>(ask: A, options: CallOptions): Promise<Answers[A["kind"]]> {
+    return (await this.#ask(ask, options)).answer;
+  }
+
+  async #ask<A extends Ask>(ask: A, { signal, warn = console.warn }: CallOptions, listener: Listener = {}): Promise<Answered<A["kind"]>> {
+    const answered = await this.#home.asking.ask(ask, listener, signal);
+    for (const sentence of answered.warnings) warn(sentence);
+    return answered;
+  }
+}
+
+function writeAsk(prompts: readonly GivenPrompt[], options: PageWriteOptions): WriteAsk {
+  const { tokens = usualTokens, seed = 1, stop = [], strict = false, form, signal: _, warn: __, ...sampling } = options;
+  wantedInteger("seed", seed);
+  wantedTexts("stop", stop);
+  return { kind: "write", prompts, samples: 1, tokens, sampling, seed, stop, strict, ...(form && { form }) };
+}
+
+const activationOf = ({ data, ...rest }: ToldActivation): Activation => ({ ...rest, data: Float32Array.from(data) });

@@ -1,0 +1,258 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { ConfigError, RunError } from "../base/errors.ts";
+import { pause } from "../base/turns.ts";
+import { Checkpoints } from "../disk/checkpoints.ts";
+import { Desk } from "../protocol/desk.ts";
+import type { ToldError } from "../protocol/messages.ts";
+import { plainError } from "../protocol/words.ts";
+import { lockRun, type OpenRun, openRun, paths } from "../runs/folder.ts";
+import { readLog } from "../runs/log.ts";
+import type { TrainedModel } from "../trained/trained.ts";
+import { dataFolder, type IntakeOptions, isRunFolder, runsFolder } from "./intake.ts";
+import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, RunFacts, ToWorker } from "./messages.ts";
+import { openedModel } from "./opening.ts";
+import { modelsFolder, placed, sourceFile } from "./places.ts";
+
+// The inside of a page's worker: jobs that are begun, paused and stopped, and desks of the models that are open.
+
+/** Milliseconds of events that are told together: a page that hears of every step of a tiny model would do nothing else. */
+const together = 30;
+
+/** One thing that is under way. */
+class Task {
+  readonly #stop = new AbortController();
+  readonly #tell: (events: readonly JobEvent[]) => void;
+  #events: JobEvent[] = [];
+  #told = 0;
+  #paused: { readonly over: Promise<void>; go(): void } | undefined;
+  #pauseTold = false;
+  #begun = false;
+
+  constructor(tell: (events: readonly JobEvent[]) => void) {
+    this.#tell = tell;
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  stop(): void {
+    this.#stop.abort(new DOMException("it was stopped", "AbortError"));
+    this.go(); // whoever rests cannot end
+  }
+
+  /** What is told to whoever stopped it. A run that has begun can go on. */
+  stopped({ kind }: Job): string {
+    if (kind !== "train" && kind !== "resume") return "it was stopped before it was done";
+    return this.#begun || kind === "resume"
+      ? "training was stopped; it was saved and can go on"
+      : "training was stopped before it began; nothing of it was saved, so begin it again";
+  }
+
+  pause(): void {
+    if (this.#paused) return;
+    let go = () => {};
+    const over = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    this.#paused = { over, go };
+    this.#pauseTold = false;
+  }
+
+  go(): void {
+    this.#paused?.go();
+    this.#paused = undefined;
+  }
+
+  /** Tells what happens, and gives back what is to be waited for. */
+  readonly listen = (event: JobEvent): Promise<void> | undefined => {
+    this.#events.push(event);
+    if (event.kind === "ready") this.#begun = true;
+    const often = event.kind === "step" || event.kind === "loading";
+    if (!often || performance.now() - this.#told > together) this.flush();
+    return event.kind === "step" ? this.#rested() : undefined;
+  };
+
+  /** What was written to this worker while it computed is heard first: so a pause or a stop counts after the step under way. */
+  async #rested(): Promise<void> {
+    await pause();
+    if (!this.#paused) return;
+    if (!this.#pauseTold) this.#events.push({ kind: "paused" });
+    this.#pauseTold = true;
+    this.flush();
+    await this.#paused.over;
+  }
+
+  flush(): void {
+    if (this.#events.length === 0) return;
+    this.#tell(this.#events);
+    this.#events = [];
+    this.#told = performance.now();
+  }
+}
+
+/** A model that can be asked. */
+interface OpenModel {
+  readonly trained: TrainedModel;
+  readonly desk: Desk;
+}
+
+export class PageWorker {
+  readonly #tell: (said: FromWorker) => void;
+  readonly #tasks = new Map<number, Task>();
+  readonly #models = new Map<number, OpenModel>();
+  #next = 1;
+
+  constructor(tell: (said: FromWorker) => void) {
+    this.#tell = tell;
+  }
+
+  hear(message: Exclude<ToWorker, { start: unknown }>): void {
+    if ("work" in message) void this.#begin(message.job, message.work);
+    else if ("stop" in message) this.#tasks.get(message.stop)?.stop();
+    else if ("pause" in message) this.#tasks.get(message.pause)?.pause();
+    else if ("go" in message) this.#tasks.get(message.go)?.go();
+    else {
+      const open = this.#models.get(message.model);
+      if (open) open.desk.hear(message.ask);
+      else if ("id" in message.ask) this.#tell({ model: message.model, said: [{ id: message.ask.id, error: closed }] });
+    }
+  }
+
+  async #begin(job: number, work: Job): Promise<void> {
+    const task = new Task((events) => this.#tell({ job, events }));
+    this.#tasks.set(job, task);
+    try {
+      const answer = await this.#done(work, task);
+      task.flush();
+      this.#tell({ job, answer });
+    } catch (error) {
+      task.flush();
+      const stopped = task.signal.aborted && error instanceof DOMException && error.name === "AbortError"; // else something went wrong on the way to its end
+      this.#tell({
+        job,
+        error: stopped ? { ...plainError(error), code: "stopped", message: task.stopped(work) } : plainError(error),
+        stopped,
+      });
+    } finally {
+      this.#tasks.delete(job);
+    }
+  }
+
+  async #done(work: Job, task: Task): Promise<JobAnswers[JobKind]> {
+    const intake: IntakeOptions = { signal: task.signal, listen: (event) => void task.listen(event) };
+    switch (work.kind) {
+      case "train":
+      case "resume": {
+        const { trained, resumed } = await import("./training.ts"); // whoever only opens models does without
+        return work.kind === "train" ? trained(work, task, intake) : resumed(work, task);
+      }
+      case "evaluate":
+        return (await import("./measuring.ts")).measured(work, intake);
+      case "open": {
+        const folder = await placed(work.from, intake);
+        return this.#opened(await openedModel(folder, work), folder);
+      }
+      case "close": {
+        const open = this.#models.get(work.model);
+        this.#models.delete(work.model);
+        await open?.desk.end();
+        await open?.trained.release();
+        return null;
+      }
+      case "runs":
+        return runs();
+      case "log":
+        return readLog(paths(work.run).log);
+      case "remove":
+        remove(work.run, this.#tasks.size === 1);
+        return null;
+      case "files":
+        return filesOf(work.run);
+    }
+  }
+
+  async #opened(trained: TrainedModel, run: string): Promise<JobAnswers["open"]> {
+    const model = this.#next++;
+    const desk = new Desk(trained, {
+      tell: (said) => this.#tell({ model, said }),
+      memory: () => 0,
+      telling: plainError,
+    });
+    try {
+      await desk.warmUp();
+    } catch (error) {
+      await trained.release();
+      throw error;
+    }
+    this.#models.set(model, { trained, desk });
+    return { model, run, facts: desk.facts };
+  }
+}
+
+const closed: ToldError = { fault: "asked", code: "closed", message: "this model was closed; open it again" };
+
+/** Removes a model that came from elsewhere, or a run; with it data that no other run was trained on, unless some may just be arriving for another. */
+function remove(place: string, alone: boolean): void {
+  const [model] = relative(modelsFolder, place).split("/");
+  if (model === "" || model === ".." || !existsSync(place)) removeRun(place, alone);
+  else rmSync(join(modelsFolder, model), { recursive: true, force: true });
+}
+
+/** What is removed is a run of this page that nobody trains in, and nothing around it. */
+function removeRun(run: string, alone: boolean): void {
+  if (!isRunFolder(run) || !existsSync(paths(run).config))
+    throw new ConfigError(`${run} is not a run of this page; runs are in ${runsFolder}`, { path: "run" });
+  const unlock = lockRun(run); // refused while it is being trained
+  rmSync(run, { recursive: true, force: true });
+  unlock();
+  if (!alone) return;
+  const left = folders();
+  if (left.length < readdirSync(runsFolder).length) return; // what cannot be read has data of its own
+  const wanted = new Set(
+    left.flatMap(({ config: { data } }) => (data.source.kind === "files" ? [...data.source.files, data.source.valid ?? ""] : [])),
+  );
+  if (!existsSync(dataFolder)) return;
+  for (const name of readdirSync(dataFolder)) {
+    const folder = join(dataFolder, name);
+    if (![...wanted].some((file) => file.startsWith(`${folder}/`))) rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The runs that can be read; whoever opens another is told what is wrong with it. */
+function folders(): OpenRun[] {
+  if (!existsSync(runsFolder)) return [];
+  return readdirSync(runsFolder).flatMap((name) => {
+    const folder = join(runsFolder, name);
+    try {
+      return existsSync(paths(folder).config) ? [openRun(folder)] : []; // else it has not begun
+    } catch {
+      return [];
+    }
+  });
+}
+
+const runs = (): RunFacts[] =>
+  folders().map(({ folder, config: { task, model, training } }) => ({
+    run: folder,
+    task,
+    model: model.model,
+    step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
+    steps: training.steps,
+    opens: existsSync(paths(folder).model),
+  }));
+
+/** What a model is elsewhere: everything but what a run needs to go on, and where it came from. */
+function filesOf(place: string): File[] {
+  if (!existsSync(place)) throw new RunError(`${place} was removed`, { code: "run.missing" });
+  if (statSync(place).isFile()) return [new File([bytesOf(place)], basename(place))];
+  const { checkpoints, lock } = paths(place);
+  const left = [checkpoints, lock, join(place, sourceFile)];
+  return readdirSync(place, { recursive: true, withFileTypes: true })
+    .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
+    .filter(({ entry, path }) => entry.isFile() && !left.some((one) => path === one || path.startsWith(`${one}/`)))
+    .map(({ path }) => new File([bytesOf(path)], relative(place, path)));
+}
+
+const bytesOf = (path: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(path));
