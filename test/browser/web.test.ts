@@ -97,6 +97,7 @@ function unpacked(name: string, files: Readonly<Record<string, readonly number[]
 }
 
 interface Trip {
+  readonly warned: readonly string[];
   readonly losses: readonly (readonly [step: number, loss: number])[];
   readonly files: Readonly<Record<string, readonly number[]>>;
   readonly said: unknown;
@@ -109,10 +110,14 @@ describe.skipIf(browser === undefined)("what is trained here and there", () => {
     const file = join(place, name);
     writeFileSync(file, text);
     const out = join(place, "node", name);
-    await using here: Finished = await train(file, { ...usual, ...settings, out, cache: join(place, "cache"), warn: false });
+    const warned: string[] = [];
+    const warn = (sentence: string) => void warned.push(sentence);
+    await using here: Finished = await train(file, { ...usual, ...settings, out, cache: join(place, "cache"), warn });
     const there = await page.run<Trip>(
       `${answers}
-      const run = await computer.train({ text: given.text, name: given.name }, given.settings);
+      const warned = [];
+      const listen = (event) => event.kind === "warning" && warned.push(event.sentence);
+      const run = await computer.train({ text: given.text, name: given.name }, { ...given.settings, listen });
       const said = await answersOf(run, given.texts);
       const losses = (await computer.log(run)).map(({ step, loss, validLoss }) => [step, loss ?? validLoss]);
       const files = Object.fromEntries(await Promise.all((await run.files()).map(async (one) => [one.name, [...new Uint8Array(await one.arrayBuffer())]])));
@@ -125,13 +130,14 @@ describe.skipIf(browser === undefined)("what is trained here and there", () => {
       const third = await computer.open(blobs);
       const fromFiles = await answersOf(third, given.texts);
       await third.close();
-      return { losses, files, said, fromAddress, fromFiles };`,
+      return { warned, losses, files, said, fromAddress, fromFiles };`,
       { text, name, texts, settings: { ...usual, ...settings } },
     );
     const log = readFileSync(join(out, "log.jsonl"), "utf8")
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line));
+    expect(there.warned).toEqual(warned);
     expectAlike(
       there.losses,
       log.map(({ step, loss, validLoss }) => [step, loss ?? validLoss]),
