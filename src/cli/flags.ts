@@ -108,6 +108,7 @@ export const trainingFlags: readonly Option[] = [
   deviceFlag(),
   number("--eval-every <steps>", "how often to validate (default a tenth of the steps)", wholeNumber),
   number("--save-every <steps>", "how often to save a checkpoint (default a tenth of the steps)", wholeNumber),
+  number("--parts-every <steps>", "how often the log has the norms of gradient, update and weights by layer; 0 for never", countFromZero),
   number("--keep <n>", "how many checkpoints stay", wholeNumber),
   choice("--calibrate <how>", "what makes probabilities true, fitted to the held-out part (classify; default temperature)", calibrations),
   number("--patience <n>", "stop after so many validations without an improvement; 0 for never", countFromZero),

@@ -16,6 +16,7 @@ export type { RunEvent, TrainResult } from "../runs/drive.ts";
 export {
   Computer,
   type ComputerOptions,
+  type ExamplesOptions,
   type Kept,
   type PageData,
   type PageFile,
@@ -25,7 +26,8 @@ export {
   type ResumeChanges,
   Training,
 } from "../worker/computer.ts";
-export type { JobEvent, RunFacts, WorkerReport } from "../worker/messages.ts";
+export type { CostSettings, ExampleRow, HeldOutExamples, RunFacts, TrainingPlan } from "../worker/found.ts";
+export type { JobEvent, WorkerReport } from "../worker/messages.ts";
 export { type CallOptions, type PageSample, type PageWriteOptions, Run } from "../worker/run.ts";
 
 /** Starts a worker that computes. Its file and ONNX Runtime's are found beside this one, as npm lays them; elsewhere `worker` and `engine` say where. */

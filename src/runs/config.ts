@@ -58,6 +58,8 @@ const trainingSchema = z.strictObject({
   saveEvery: count,
   /** How many checkpoints stay. */
   keep: whole(1, 10_000),
+  /** Every so many steps the log has norms by layer; never if left out or 0. */
+  partsEvery: whole(0, most).optional(),
   /** Validations without an improvement before training stops; 0 for any number. */
   patience: whole(0, most),
   /** How much each label counts, in their order; all the same if left out. */

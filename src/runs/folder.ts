@@ -154,6 +154,14 @@ export function lockRun(folder: string, ranks = 1): () => void {
   });
 }
 
+/** Whether somebody trains in it: this process, or another of this machine that is alive. */
+export function isBusy(folder: string): boolean {
+  const lock = resolve(paths(folder).lock);
+  if (held.has(lock)) return true;
+  const [number, host = hostname()] = readLock(lock).split(" ");
+  return number !== "" && host === hostname() && Number(number) !== process.pid && isAlive(Number(number));
+}
+
 /** Whether another host holds it, or did, and whether that was one of many ranks. */
 export function heldBy(folder: string): { readonly elsewhere: boolean; readonly ranks: number } {
   const [, host = hostname(), ranks = "1"] = readLock(resolve(paths(folder).lock)).split(" ");

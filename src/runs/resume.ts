@@ -11,7 +11,7 @@ import type { TrainOptions } from "./drive.ts";
 import { type OpenRun, openRun, paths } from "./folder.ts";
 
 /** What may be different when a run goes on. */
-export const changeable = ["steps", "evalEvery", "saveEvery", "patience", "threads", "device"] as const;
+export const changeable = ["steps", "evalEvery", "saveEvery", "partsEvery", "patience", "threads", "device"] as const;
 export type Changes = { readonly [Name in (typeof changeable)[number]]?: TrainingConfig[Name] };
 
 /** Opens a run to train on: the same data as before, or it is refused. Changes are written into its config. */

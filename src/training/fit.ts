@@ -8,6 +8,7 @@ import { type Device, freeMemoryOf } from "../runtime/device.ts";
 import { alone, type Group, type Part } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { cutOf, ExchangeChoice, type ExchangeReport, type Overlap } from "./overlap.ts";
+import type { PartNorms } from "./part-norms.ts";
 import { ResidentTraining } from "./resident.ts";
 
 export interface StepReport {
@@ -26,6 +27,8 @@ export interface StepReport {
   readonly exchange?: number;
   /** Somebody of those who train together wants to stop. */
   readonly stop?: boolean;
+  /** Norms by layer, in the steps that were asked for. */
+  readonly parts?: readonly PartNorms[];
 }
 
 export interface ValidationReport {

@@ -1,10 +1,13 @@
+import type { CostFacts } from "../cost/facts.ts";
 import { AskError, Asking } from "../protocol/asking.ts";
 import type { ToldError } from "../protocol/messages.ts";
+import type { RunConfig } from "../runs/config.ts";
 import type { TrainResult } from "../runs/drive.ts";
 import type { Changes } from "../runs/resume.ts";
 import type { GivenRow } from "../text/given.ts";
 import { askToPersist } from "../web/storage/persist.ts";
 import { Channel } from "./channel.ts";
+import type { CostSettings, HeldOutExamples, RunFacts, TrainingPlan } from "./found.ts";
 import type {
   FromWorker,
   GivenFile,
@@ -13,7 +16,6 @@ import type {
   JobEvent,
   ModelPlace,
   OpenSettings,
-  RunFacts,
   SentSettings,
   ToWorker,
   WorkerReport,
@@ -54,6 +56,11 @@ export interface Kept {
 export interface PageOpenOptions extends OpenSettings, Watched {
   /** The SHA-256 that files of an address must have, in hexadecimal. */
   readonly integrity?: Readonly<Record<string, string>>;
+}
+
+export interface ExamplesOptions extends OpenSettings, Pick<Watched, "signal"> {
+  /** How many at most; all if left out. */
+  readonly most?: number;
 }
 
 interface Waiting {
@@ -121,13 +128,8 @@ export class Computer {
   }
 
   /** Begins to train; what comes back can be watched, paused and stopped. */
-  begin(data: PageData, { valid, from, listen, signal, ...settings }: PageTrainSettings = {}): Training {
-    const work = (): Extract<Job, { kind: "train" }> => {
-      const held = valid === undefined ? undefined : givenFiles(valid)[0];
-      const start = from === undefined ? {} : { from: typeof from === "string" ? from : runOf(from) };
-      return { kind: "train", data: givenFiles(data), ...(held && { valid: held }), settings: { ...settings, ...start } };
-    };
-    return this.#training(work, { listen, signal });
+  begin(data: PageData, { listen, signal, ...settings }: PageTrainSettings = {}): Training {
+    return this.#training(() => ({ kind: "train", ...sentTraining(data, settings) }), { listen, signal });
   }
 
   /** Goes on with a run exactly where it was saved. */
@@ -191,6 +193,31 @@ export class Computer {
   /** The lines of a run's log. */
   async log(kept: Kept): Promise<readonly Readonly<Record<string, unknown>>[]> {
     return this.#do({ kind: "log", run: runOf(kept) });
+  }
+
+  /** The steps of its checkpoints, the first first: `open` takes one of them. */
+  async checkpoints(kept: Kept): Promise<readonly number[]> {
+    return this.#do({ kind: "checkpoints", run: runOf(kept) });
+  }
+
+  /** Everything that it was trained with: model, data, settings. */
+  async config(kept: Kept): Promise<RunConfig> {
+    return this.#do({ kind: "config", run: runOf(kept) });
+  }
+
+  /** The part of its data that was held out, with what the model says of it: at most so many. */
+  async examples(kept: Kept, { signal, ...settings }: ExamplesOptions = {}): Promise<HeldOutExamples> {
+    return this.#do({ kind: "examples", run: runOf(kept), ...settings }, { signal });
+  }
+
+  /** What a training would be, before it begins; a setting that is wrong is an AskError with its place. */
+  async plan(data: PageData, { valid, from, listen, signal, ...settings }: PageTrainSettings = {}): Promise<TrainingPlan> {
+    return this.#do({ kind: "plan", ...sentTraining(data, { valid, from, ...settings }) }, { listen, signal });
+  }
+
+  /** What a model costs: arithmetic, bytes and memory, by part and layer. No data is needed. */
+  cost(settings: CostSettings = {}, { signal }: Pick<Watched, "signal"> = {}): Promise<CostFacts> {
+    return this.#do({ kind: "cost", settings }, { signal });
   }
 
   async remove(kept: Kept): Promise<void> {
@@ -354,6 +381,16 @@ const isFile = (one: unknown): one is PageFile =>
 const isList = (one: unknown): one is readonly unknown[] => Array.isArray(one);
 
 const isFileList = (one: unknown): one is FileList => "FileList" in globalThis && one instanceof FileList;
+
+/** Data and settings of a training, as they travel. */
+function sentTraining(
+  data: PageData,
+  { valid, from, ...settings }: Omit<PageTrainSettings, keyof Watched>,
+): Omit<Extract<Job, { kind: "train" }>, "kind"> {
+  const held = valid === undefined ? undefined : givenFiles(valid)[0];
+  const start = from === undefined ? {} : { from: typeof from === "string" ? from : runOf(from) };
+  return { data: givenFiles(data), ...(held && { valid: held }), settings: { ...settings, ...start } };
+}
 
 function givenFiles(data: PageData): GivenFile[] {
   const all = isFileList(data) ? [...data] : data;

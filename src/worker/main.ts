@@ -31,8 +31,9 @@ const rest = 3000;
 /** What is loaded when it is wanted is loaded when nothing is, too: from then on nothing is asked for, and a page without a network does all that it could. */
 function loadAhead(): void {
   const pieces = [() => import("./training.ts"), () => import("./measuring.ts"), () => import("./opening-outside.ts")];
+  const asked = [() => import("./facts.ts"), () => import("./planning.ts")];
   const parts = [() => import("../protocol/looks.ts"), () => import("../generation/forms.ts")];
-  for (const load of [...pieces, ...parts]) void load().catch(() => {}); // whoever wants it asks again
+  for (const load of [...pieces, ...asked, ...parts]) void load().catch(() => {}); // whoever wants it asks again
 }
 
 const worker = new PageWorker(tell);

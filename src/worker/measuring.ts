@@ -1,3 +1,4 @@
+import { ConfigError } from "../base/errors.ts";
 import { open } from "../library/trained.ts";
 import { type IntakeOptions, stored } from "./intake.ts";
 import type { Job, JobAnswers } from "./messages.ts";
@@ -17,4 +18,8 @@ export async function measured(
     ...(adapter !== undefined && { adapter }),
   });
   return { measures: await trained.evaluate(files, { cache: tokenised, signal: intake.signal }), warnings };
+}
+
+export async function examplesOf(_: Extract<Job, { kind: "examples" }>, __: IntakeOptions): Promise<JobAnswers["examples"]> {
+  throw new ConfigError("examples cannot be asked for yet");
 }

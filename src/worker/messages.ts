@@ -1,12 +1,15 @@
+import type { CostFacts } from "../cost/facts.ts";
 import type { Measures } from "../evaluation/evaluate.ts";
 import type { TrainSettings } from "../library/train.ts";
 import type { FromModel, ModelFacts, ToldError, ToModel } from "../protocol/messages.ts";
+import type { RunConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { Changes } from "../runs/resume.ts";
 import type { Precision } from "../runtime/device.ts";
 import type { GivenRow } from "../text/given.ts";
 import type { WebDevice, WebDeviceChoice } from "../web/devices.ts";
 import type { MountedStorage, MountOptions } from "../web/storage/mount.ts";
+import type { CostSettings, HeldOutExamples, RunFacts, TrainingPlan } from "./found.ts";
 
 // What a page asks of its worker, and what it is told. What is asked of an opened model is the protocol of every desk, with the model's number around it.
 
@@ -43,6 +46,8 @@ export type ModelPlace =
 export interface OpenSettings {
   readonly precision?: Precision;
   readonly adapter?: string;
+  /** The weights of a checkpoint, by its step, in the place of the best ones. They are in memory, whatever becomes of the checkpoint. */
+  readonly step?: number;
 }
 
 export type Job =
@@ -54,22 +59,14 @@ export type Job =
   | { readonly kind: "runs" }
   | { readonly kind: "log"; readonly run: string }
   | { readonly kind: "remove"; readonly run: string }
-  | { readonly kind: "files"; readonly run: string };
+  | { readonly kind: "files"; readonly run: string }
+  | { readonly kind: "checkpoints"; readonly run: string }
+  | { readonly kind: "config"; readonly run: string }
+  | ({ readonly kind: "examples"; readonly run: string; readonly most?: number } & OpenSettings)
+  | { readonly kind: "plan"; readonly data: readonly GivenFile[]; readonly valid?: GivenFile; readonly settings: SentSettings }
+  | { readonly kind: "cost"; readonly settings: CostSettings };
 
 export type JobKind = Job["kind"];
-
-/** A run that lies in the storage. */
-export interface RunFacts {
-  /** Its folder. */
-  readonly run: string;
-  readonly task: string;
-  readonly model: string;
-  /** Steps that are saved, of those that were asked for. */
-  readonly step: number;
-  readonly steps: number;
-  /** Whether it has weights that can be opened. */
-  readonly opens: boolean;
-}
 
 export interface Opened {
   readonly model: number;
@@ -88,6 +85,12 @@ export interface JobAnswers {
   readonly log: readonly Readonly<Record<string, unknown>>[];
   readonly remove: null;
   readonly files: readonly File[];
+  /** Steps that are saved, the first first. */
+  readonly checkpoints: readonly number[];
+  readonly config: RunConfig;
+  readonly examples: HeldOutExamples;
+  readonly plan: TrainingPlan;
+  readonly cost: CostFacts;
 }
 
 /** What happens while a job is under way. */

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { basename, join, relative } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { pause } from "../base/turns.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
@@ -10,7 +10,7 @@ import { lockRun, type OpenRun, openRun, paths } from "../runs/folder.ts";
 import { readLog } from "../runs/log.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { dataFolder, type IntakeOptions, isRunFolder, runsFolder } from "./intake.ts";
-import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, RunFacts, ToWorker } from "./messages.ts";
+import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, ToWorker } from "./messages.ts";
 import { openedModel } from "./opening.ts";
 import { modelsFolder, placed, sourceFile } from "./places.ts";
 
@@ -28,6 +28,8 @@ class Task {
   #paused: { readonly over: Promise<void>; go(): void } | undefined;
   #pauseTold = false;
   #begun = false;
+  /** The run that it trains. */
+  run: string | undefined;
 
   constructor(tell: (events: readonly JobEvent[]) => void) {
     this.#tell = tell;
@@ -50,6 +52,10 @@ class Task {
       : "training was stopped before it began; nothing of it was saved, so begin it again";
   }
 
+  get rests(): boolean {
+    return this.#paused !== undefined;
+  }
+
   pause(): void {
     if (this.#paused) return;
     let go = () => {};
@@ -68,7 +74,7 @@ class Task {
   /** Tells what happens, and gives back what is to be waited for. */
   readonly listen = (event: JobEvent): Promise<void> | undefined => {
     this.#events.push(event);
-    if (event.kind === "ready") this.#begun = true;
+    if (event.kind === "ready") [this.#begun, this.run] = [true, event.folder];
     const often = event.kind === "step" || event.kind === "loading";
     if (!often || performance.now() - this.#told > together) this.flush();
     return event.kind === "step" ? this.#rested() : undefined;
@@ -162,7 +168,7 @@ export class PageWorker {
         return null;
       }
       case "runs":
-        return runs();
+        return (await import("./facts.ts")).factsOf(folders(), this.#paused());
       case "log":
         return readLog(paths(work.run).log);
       case "remove":
@@ -170,7 +176,22 @@ export class PageWorker {
         return null;
       case "files":
         return filesOf(work.run);
+      case "checkpoints":
+        return new Checkpoints(paths(work.run).checkpoints).list();
+      case "config":
+        return (await import("./facts.ts")).configOf(work.run);
+      case "examples":
+        return (await import("./measuring.ts")).examplesOf(work, intake);
+      case "plan":
+        return (await import("./planning.ts")).planned(work, intake);
+      case "cost":
+        return (await import("./planning.ts")).costed(work, intake);
     }
+  }
+
+  /** Runs whose training rests here. */
+  #paused(): ReadonlySet<string> {
+    return new Set([...this.#tasks.values()].flatMap(({ rests, run }) => (rests && run !== undefined ? [resolve(run)] : [])));
   }
 
   async #opened(trained: TrainedModel, run: string): Promise<JobAnswers["open"]> {
@@ -232,16 +253,6 @@ function folders(): OpenRun[] {
     }
   });
 }
-
-const runs = (): RunFacts[] =>
-  folders().map(({ folder, config: { task, model, training } }) => ({
-    run: folder,
-    task,
-    model: model.model,
-    step: new Checkpoints(paths(folder).checkpoints).list().at(-1) ?? 0,
-    steps: training.steps,
-    opens: existsSync(paths(folder).model),
-  }));
 
 /** What a model is elsewhere: everything but what a run needs to go on, and where it came from. */
 function filesOf(place: string): File[] {

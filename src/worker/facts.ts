@@ -1,0 +1,120 @@
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { sourceName } from "../data/source.ts";
+import { Checkpoints } from "../disk/checkpoints.ts";
+import { modelLoss } from "../models/any.ts";
+import type { RunConfig } from "../runs/config.ts";
+import { isBusy, type OpenRun, paths, shippedFile } from "../runs/folder.ts";
+import { readLog } from "../runs/log.ts";
+import { openModel } from "../runs/open-model.ts";
+import { parametersOf } from "../runtime/compile.ts";
+import type { RunFacts, SettingValue } from "./found.ts";
+
+// What a table of runs shows of each. What follows from a file is found again only when the file is another.
+
+const mostPoints = 60;
+
+/** Something of a file, found once for each state of it. */
+function ofFile<Found>(find: (file: string) => Found): (file: string) => Found | undefined {
+  const known = new Map<string, { readonly stamp: string; readonly found: Found }>();
+  return (file) => {
+    const stat = statSync(file, { throwIfNoEntry: false });
+    if (!stat) return undefined;
+    const stamp = `${stat.size} ${stat.mtimeMs}`;
+    const before = known.get(file);
+    if (before?.stamp === stamp) return before.found;
+    const found = find(file);
+    known.set(file, { stamp, found });
+    return found;
+  };
+}
+
+interface Logged {
+  readonly loss: number | null;
+  readonly validLoss: number | null;
+  readonly curve: RunFacts["curve"];
+}
+
+const loggedIn = ofFile((file): Logged => {
+  const lines = readableLines(file);
+  const losses = lines.flatMap(({ step, loss }) => (typeof step === "number" && typeof loss === "number" ? [[step, loss] as const] : []));
+  const valid = lines.flatMap(({ validLoss }) => (typeof validLoss === "number" ? [validLoss] : []));
+  return { loss: losses.at(-1)?.[1] ?? null, validLoss: valid.length > 0 ? Math.min(...valid) : null, curve: thinned(losses) };
+});
+
+/** A log whose end is just being written is read up to there. */
+function readableLines(file: string): Readonly<Record<string, unknown>>[] {
+  try {
+    return readLog(file);
+  } catch {
+    return []; // whoever opens it is told what is wrong
+  }
+}
+
+/** The mean of each of at most so many stretches, at its last step. */
+export function thinned(points: readonly (readonly [number, number])[], most = mostPoints): (readonly [number, number])[] {
+  const count = Math.min(most, points.length);
+  return Array.from({ length: count }, (_, i) => {
+    const stretch = points.slice(Math.floor((i * points.length) / count), Math.floor(((i + 1) * points.length) / count));
+    return [stretch[stretch.length - 1][0], stretch.reduce((sum, [, loss]) => sum + loss, 0) / stretch.length];
+  });
+}
+
+const parameterCounts = new Map<string, number>();
+
+function parametersIn({ config: { model } }: OpenRun): number {
+  const key = JSON.stringify(model);
+  const known = parameterCounts.get(key) ?? parametersOf(modelLoss(model)).total;
+  parameterCounts.set(key, known);
+  return known;
+}
+
+const isValue = (value: unknown): value is SettingValue => ["string", "number", "boolean"].includes(typeof value);
+
+/** Everything that was chosen, under the names of the options. */
+export function flatSettings({ task, model, training, tokenizer, data, from }: RunConfig): Record<string, SettingValue> {
+  const { lora, freeze, classWeights, ...plain } = training;
+  const sizes = Object.entries(model).map(([name, value]) => [`model.${name}`, value] as const);
+  const adapter = lora
+    ? [["lora", lora.rank] as const, ["loraAlpha", lora.alpha] as const, ["loraTargets", lora.targets.join(",")] as const]
+    : [];
+  const all: (readonly [string, unknown])[] = [
+    ["task", task],
+    ["data", sourceName(data.source)],
+    ["tokenizer", tokenizer.kind],
+    ...sizes,
+    ...Object.entries(plain),
+    ...adapter,
+    ["freeze", freeze?.join(",")],
+    ["classWeights", classWeights?.join(",")],
+    ["from", from?.run],
+  ];
+  return Object.fromEntries(all.filter((entry): entry is [string, SettingValue] => isValue(entry[1])));
+}
+
+/** What is told of runs; `paused` are those whose training rests. */
+export const factsOf = (runs: readonly OpenRun[], paused: ReadonlySet<string> = new Set()): RunFacts[] =>
+  runs.map((run) => {
+    const { folder, config } = run;
+    const places = paths(folder);
+    const saved = new Checkpoints(places.checkpoints).list();
+    const times = [places.config, places.log, shippedFile(folder)].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    const rests = paused.has(resolve(folder));
+    return {
+      run: folder,
+      task: config.task,
+      model: config.model.model,
+      step: saved.at(-1) ?? 0,
+      steps: config.training.steps,
+      opens: existsSync(shippedFile(folder)),
+      parameters: parametersIn(run),
+      ...{ loss: null, validLoss: null, curve: [], ...loggedIn(places.log) },
+      modified: Math.max(...times),
+      settings: flatSettings(config),
+      hasCheckpoints: saved.length > 0,
+      ...(rests ? { training: "paused" as const } : isBusy(folder) && { training: "training" as const }),
+    };
+  });
+
+/** The whole config of a run, or of a model from elsewhere as if it were one. */
+export const configOf = (place: string): RunConfig => openModel(place).config;
