@@ -2,7 +2,7 @@
 // page becomes one with its script and its style, then tsc.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -65,4 +65,20 @@ const page = {
 const [door, worker] = ["src/entries/web.ts", "src/worker/main.ts"].map((file) => join(root, file));
 await build({ ...page, entryPoints: { qkv: door, worker }, splitting: true, chunkNames: "[name]-[hash]" });
 await build({ ...page, entryPoints: { "worker-whole": worker } });
+
+// The studio: its app in pieces, its style, and the beginning of a book for a first visit.
+const studio = join(root, "dist/studio");
+await build({
+  ...page,
+  outdir: studio,
+  entryPoints: { app: join(root, "studio/main.tsx"), style: join(root, "studio/style.css") },
+  splitting: true,
+  chunkNames: "[name]-[hash]",
+  jsx: "automatic",
+  jsxImportSource: "preact",
+  charset: "utf8",
+});
+copyFileSync(join(root, "studio/index.html"), join(studio, "index.html"));
+const book = readFileSync(join(root, "data/moby-dick.txt"), "utf8");
+writeFileSync(join(studio, "book.txt"), book.slice(0, book.lastIndexOf("\n", 160_000) + 1));
 chmodSync(join(root, "dist/cli/main.js"), 0o755);

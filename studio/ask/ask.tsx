@@ -1,0 +1,1 @@
+export const Ask = () => <h1>Ask</h1>;

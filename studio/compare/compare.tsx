@@ -1,0 +1,1 @@
+export const Compare = () => <h1>Compare</h1>;

@@ -1,0 +1,1 @@
+export const Learn = () => <h1>Learn</h1>;

@@ -1,0 +1,1 @@
+export const Look = () => <h1>Look</h1>;

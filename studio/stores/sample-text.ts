@@ -1,0 +1,47 @@
+import type { AttentionLook } from "../../src/inspection/look.ts";
+import type { CallOptions, Run } from "../../src/worker/run.ts";
+import { computer } from "../compute/place.ts";
+import type { Snapshot } from "./snapshots.ts";
+
+// What a model is shown again and again while it learns: a beginning of its own data, or one of its held-out examples.
+
+const writtenTokens = 120;
+
+/** By run: the prompt stays the same for a whole training, or nothing could be compared. */
+const prompts = new Map<string, string>();
+
+export async function promptOf(model: Run, run: string): Promise<string> {
+  const known = prompts.get(run);
+  if (known !== undefined) return known;
+  const found = await chosen(model, run).catch(() => "");
+  prompts.set(run, found);
+  return found;
+}
+
+export const setPrompt = (run: string, prompt: string): void => void prompts.set(run, prompt);
+
+async function chosen({ facts }: Run, run: string): Promise<string> {
+  if (facts.task === "lm") return "The ";
+  const { rows } = await computer().examples({ run }, { most: 1 });
+  return rows[0]?.text ?? "";
+}
+
+export async function sampleOf(model: Run, run: string, options: CallOptions): Promise<Omit<Snapshot, "step">> {
+  const prompt = await promptOf(model, run);
+  const text = await answerOf(model, prompt, options);
+  const look = (await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined; // there may be none
+  return { prompt, text, ...(look && { look }) };
+}
+
+async function answerOf(model: Run, prompt: string, options: CallOptions): Promise<string> {
+  switch (model.facts.task) {
+    case "classify":
+      return (await model.classify([prompt], options))[0].label;
+    case "tag":
+      return (await model.tag([prompt], options))[0].tags.join(" ");
+    case "translate":
+      return (await model.translate([prompt], options))[0].target;
+    default:
+      return (await model.samples([prompt], { ...options, tokens: writtenTokens, temperature: 0.8, seed: 1 }))[0][0].text;
+  }
+}
