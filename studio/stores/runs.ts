@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import type { RunFacts } from "../../src/worker/messages.ts";
+import type { RunFacts } from "../../src/worker/found.ts";
 import { computer, standing } from "../compute/place.ts";
 
 // The runs that there are, wherever they lie.
