@@ -86,13 +86,16 @@ export class Checkpoints {
       const folder = this.#path(name);
       const damage = problem ?? (yield* damageOf(folder, manifest));
       this.#valid.set(name, damage === undefined);
-      if (manifest && damage === undefined) {
-        const reading = (file: string) => readOne(folder, manifest, file);
-        return { step, folder, reading, read: (file) => atOnce(reading(file)) };
-      }
+      if (manifest && damage === undefined) return checkpointIn(folder, step, manifest);
       warn(`the checkpoint ${folder} is damaged: ${damage}; it is passed over`);
     }
     return undefined;
+  }
+
+  /** That of one step, if it is there; what is damaged in it is told when it is read. */
+  at(step: number): Checkpoint | undefined {
+    const found = this.#entries().find((one) => one.step === step && one.manifest);
+    return found?.manifest && checkpointIn(this.#path(found.name), step, found.manifest);
   }
 
   /** The steps that have a checkpoint with a readable manifest, from the oldest on. */
@@ -215,6 +218,11 @@ export class Checkpoints {
       return { name, step: Number.parseInt(name, 10), problem: error.message };
     }
   }
+}
+
+function checkpointIn(folder: string, step: number, manifest: Manifest): Checkpoint {
+  const reading = (file: string) => readOne(folder, manifest, file);
+  return { step, folder, reading, read: (file) => atOnce(reading(file)) };
 }
 
 function* damageOf(folder: string, manifest: Manifest | undefined): Generator<void, string | undefined> {

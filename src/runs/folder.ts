@@ -210,6 +210,8 @@ export interface OpenRun {
   readonly tokenizer: Tokenizer;
   /** The model that its weights are of, where `config.model` has another head: of a run that is gone on from for another task. */
   readonly body?: ModelConfig;
+  /** Of which checkpoint the weights are, where they are not the best ones. */
+  readonly step?: number;
   /** Of a model that is no run, but somebody else's folder or file: where its weights are. */
   readonly outside?: { readonly files: readonly string[]; weights(): Weights };
 }

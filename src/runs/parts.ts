@@ -1,7 +1,7 @@
 import type { Device } from "../runtime/device.ts";
 import type { TrainedParts } from "../trained/trained.ts";
 import type { Weights } from "../weights/weights.ts";
-import { type OpenRun, readCalibration } from "./folder.ts";
+import { type Calibration, type OpenRun, readCalibration } from "./folder.ts";
 
 /** A run as a trained model; its weights are opened when they are first wanted. */
 export function partsOf(
@@ -11,7 +11,7 @@ export function partsOf(
   warn?: TrainedParts["warn"],
   name = run.folder,
 ): TrainedParts {
-  const { folder, config, tokenizer } = run;
+  const { config, tokenizer } = run;
   let weights: Weights | undefined;
   let temperature: number | undefined;
   return {
@@ -29,8 +29,14 @@ export function partsOf(
       return weights;
     },
     get temperature() {
-      temperature ??= (run.outside ? undefined : readCalibration(folder)?.temperature) ?? 1;
+      temperature ??= calibrationOf(run)?.temperature ?? 1;
       return temperature;
     },
   };
+}
+
+/** What was fitted belongs to the weights of one step. */
+function calibrationOf({ folder, outside, step }: OpenRun): Calibration | undefined {
+  const found = outside && step === undefined ? undefined : readCalibration(folder);
+  return step === undefined || found?.step === step ? found : undefined;
 }

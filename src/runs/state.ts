@@ -2,7 +2,7 @@ import * as z from "zod";
 import { RunError } from "../base/errors.ts";
 import { atOnce } from "../base/turns.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";
-import type { ParameterBuffer } from "../graph/parameters.ts";
+import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
 import { type Optimizer, type WholeState, wholeState } from "../training/optimizer.ts";
 import { loadParameters, parametersAsTensors } from "../weights/load.ts";
@@ -26,7 +26,7 @@ export interface Position {
 }
 
 const stateName = "state.json";
-const weightsName = "weights.safetensors";
+export const weightsName = "weights.safetensors";
 const optimizerName = "optimizer.safetensors";
 
 /** What there is to save: an optimizer that moves all, or the parts of one with the state of all ranks; before its first step it remembers nothing. */
@@ -53,6 +53,14 @@ export function checkpointFiles(
 /** The checkpoint of a run that begins with these weights. */
 export const startFiles = (weights: ParameterBuffer): Map<string, readonly Uint8Array[]> =>
   checkpointFiles({ steps: 0, weights, state: new Map() }, { progress: noProgress, logBytes: 0 });
+
+/** The weights of a checkpoint alone. */
+export function checkpointWeights({ folder, read }: Pick<Checkpoint, "folder" | "read">, layout: ParameterLayout): ParameterBuffer {
+  const where = `${folder}/${weightsName}`;
+  const buffer = new ParameterBuffer(layout);
+  loadParameters(buffer, readSafetensors(read(weightsName), where).tensors, where);
+  return buffer;
+}
 
 /** Puts a checkpoint back into an optimizer. */
 export const restore = (checkpoint: Checkpoint, optimizer: Optimizer): Position => atOnce(restoring(checkpoint, optimizer));

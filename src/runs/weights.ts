@@ -36,7 +36,7 @@ export function baseOf({ folder, config: { from } }: OpenRun): OpenRun {
 /** The weights to use: the run's own, or those of its base with its adapter in them. */
 export function modelWeights(run: OpenRun): Weights {
   const { model, training, hub } = run.config;
-  if (!training.lora) return runWeights(run);
+  if (run.outside || !training.lora) return runWeights(run);
   return loraWeights(run.folder, baseWeights(run), { model, lora: training.lora, hub });
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { train } from "../../src/library/train.ts";
+import { resume, train } from "../../src/library/train.ts";
 import { openRun } from "../../src/runs/folder.ts";
 import type { Computer } from "../../src/worker/computer.ts";
 import { factsOf } from "../../src/worker/facts.ts";
@@ -32,6 +32,54 @@ it("the checkpoints that are kept, and the whole config", async () => {
   expect(await computer.checkpoints({ run })).toEqual([20, 30, 40]);
   expect(await computer.config({ run })).toEqual(JSON.parse(readFileSync(join(run, "config.json"), "utf8")));
 });
+
+it.each([
+  ["all weights", {}],
+  ["an adapter", { from: run, lora: 2 }],
+])(
+  "opened at a step, a run of %s says what it said at that step, also when the checkpoint is gone",
+  async (name, begin) => {
+    const own = join(folder, name.replaceAll(" ", "-"));
+    const model = "from" in begin ? {} : { model: { width: 16, heads: 2, layers: 1, context: 24 } };
+    const settings = {
+      out: own,
+      ...model,
+      ...begin,
+      steps: 40,
+      batch: 4,
+      lr: 0.01,
+      saveEvery: 10,
+      keep: 10,
+      validFraction: 0,
+      threads: 1,
+      warn: false as const,
+    };
+    const stop = new AbortController();
+    const training = train(join(folder, "rhyme.txt"), {
+      ...settings,
+      signal: stop.signal,
+      listen: (event) => event.kind === "step" && event.step === 20 && stop.abort(new Error("enough")),
+    });
+    await expect(training).rejects.toThrow("enough");
+    const told = async (step?: number) => {
+      const opened = await computer.open({ run: own }, step === undefined ? {} : { step });
+      const ask = async () => JSON.stringify(await opened.samples(["the cat"], { tokens: 12, seed: 3, top: 2 }));
+      return { ask, close: () => opened.close() };
+    };
+    const then = await told();
+    const wanted = await then.ask();
+    await then.close();
+    await (await resume(own, { warn: false })).release();
+    const [before, after] = [await told(20), await told()];
+    rmSync(join(own, "checkpoints/20"), { recursive: true });
+    expect(await before.ask()).toBe(wanted);
+    expect(await after.ask()).not.toBe(wanted);
+    await expect(told(20)).rejects.toMatchObject({ told: { path: "step", code: "config.choice" } });
+    await before.close();
+    await after.close();
+  },
+  60_000,
+);
 
 it("what a table of runs shows of a run", () => {
   const [facts] = factsOf([openRun(run)]);
