@@ -1,1 +1,160 @@
-export const Look = () => <h1>Look</h1>;
+import { useEffect, useState } from "preact/hooks";
+import { address, count, put } from "../address.ts";
+import { computer } from "../compute/place.ts";
+import { RunPicker } from "../parts/run-picker.tsx";
+import { Slider } from "../parts/slider.tsx";
+import { Answered, Empty } from "../parts/states.tsx";
+import { type Tab, Tabs } from "../parts/tabs.tsx";
+import { TokenStrip } from "../parts/token-strip.tsx";
+import { lives } from "../stores/live.ts";
+import { useAnswer, withModel } from "../stores/models.ts";
+import { folderOf, nameOf, openable } from "../stores/runs.ts";
+import { promptOf } from "../stores/sample-text.ts";
+import { AttentionRoom } from "./attention/room.tsx";
+import { CausesRoom } from "./causes/room.tsx";
+import { MapRoom } from "./map/room.tsx";
+import type { Sight } from "./sight.ts";
+
+// Look: a model, a text, and three ways to see what happens between the two.
+
+type ViewName = "map" | "attention" | "causes";
+const views: readonly Tab<ViewName>[] = [
+  { name: "map", label: "The way of a token" },
+  { name: "attention", label: "Attention" },
+  { name: "causes", label: "Causes" },
+];
+
+export function Look() {
+  const { params } = address.value;
+  const name = params.run ?? (openable.value[0] && nameOf(openable.value[0].run));
+  if (name === undefined)
+    return (
+      <Empty>
+        <p>There is no model to look into yet. Train one under Learn: it can be looked at as soon as it was saved for the first time.</p>
+      </Empty>
+    );
+  return (
+    <div class="stack">
+      <h1 class="visually-hidden">Look inside {name}</h1>
+      <div class="row">
+        <RunPicker
+          label="Model"
+          chosen={name}
+          choose={(run) => put({ run, step: undefined, text: undefined, target: undefined, pin: undefined }, "push")}
+        />
+        <Steps name={name} />
+      </div>
+      <Model key={name} name={name} step={count("step")} />
+    </div>
+  );
+}
+
+/** Back to any step that was saved. */
+function Steps({ name }: { readonly name: string }) {
+  const live = lives.value.get(name);
+  const found = useAnswer(() => computer().checkpoints({ run: folderOf(name) }), [name, live?.saved.value]);
+  const steps = found.state === "ready" ? found.answer : "before" in found ? (found.before ?? []) : [];
+  if (steps.length < 2) return null;
+  const step = count("step");
+  const at = step === undefined ? steps.length : Math.max(0, steps.indexOf(step));
+  return (
+    <Slider
+      label="As it was after"
+      min={0}
+      max={steps.length}
+      value={at}
+      shown={(place) => (place >= steps.length ? "the best weights" : `step ${steps[place].toLocaleString("en")}`)}
+      choose={(place) => put({ step: steps[place] })}
+      help="The model as it was when this step was saved"
+    />
+  );
+}
+
+function Model({ name, step }: { readonly name: string; readonly step: number | undefined }) {
+  const { text: givenText, target: givenTarget } = address.value.params;
+  const waited = useAnswer(
+    async () =>
+      withModel(name, step, async (model) => {
+        const text = givenText ?? ((await promptOf(model, folderOf(name))) || "To be or not to be");
+        const { facts } = model;
+        const target =
+          facts.readsSource && facts.writes ? (givenTarget ?? (await model.translate([text], { warn: () => {} }))[0].target) : undefined;
+        const { tokens, targetTokens } = await model.taps(text, [], { ...(target !== undefined && { target }), warn: () => {} });
+        return { facts, text, target, tokens, targetTokens };
+      }),
+    [name, step, givenText, givenTarget],
+  );
+  const pinned = count("pin");
+  return (
+    <>
+      <Texts
+        text={givenText ?? (waited.state === "ready" ? waited.answer.text : "")}
+        target={givenTarget ?? (waited.state === "ready" ? waited.answer.target : undefined)}
+      />
+      <Answered waited={waited} what="The model is being opened.">
+        {(found) => (
+          <Views
+            sight={{
+              name,
+              step,
+              ...found,
+              pinned: pinned !== undefined && pinned < (found.targetTokens ?? found.tokens).length ? pinned : undefined,
+              pin: (place) => put({ pin: place }),
+            }}
+          />
+        )}
+      </Answered>
+    </>
+  );
+}
+
+/** What the model reads; it reads it when the typing rests. */
+function Texts({ text, target }: { readonly text: string; readonly target: string | undefined }) {
+  return (
+    <div class="stack">
+      <TextField label="Text" value={text} change={(value) => put({ text: value, pin: undefined, target: undefined })} />
+      {target !== undefined && <TextField label="Target" value={target} change={(value) => put({ target: value, pin: undefined })} />}
+    </div>
+  );
+}
+
+const restMs = 400;
+
+function TextField({ label, value, change }: { readonly label: string; readonly value: string; readonly change: (value: string) => void }) {
+  const [typed, setTyped] = useState<string>();
+  useEffect(() => {
+    if (typed === undefined) return;
+    const timer = setTimeout(() => {
+      change(typed);
+      setTyped(undefined);
+    }, restMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return (
+    <label class="stack">
+      <small>{label}</small>
+      <textarea rows={2} dir="auto" value={typed ?? value} onInput={(event) => setTyped(event.currentTarget.value)} />
+    </label>
+  );
+}
+
+function Views({ sight }: { readonly sight: Sight }) {
+  const view = views.find(({ name }) => name === address.value.params.view)?.name ?? "map";
+  const written = sight.targetTokens ?? sight.tokens;
+  return (
+    <>
+      {sight.targetTokens && <TokenStrip tokens={sight.tokens} label="Tokens of the source" hover={{ value: undefined }} />}
+      <TokenStrip
+        tokens={written}
+        label={sight.targetTokens ? "Tokens of the target" : "Tokens of the text"}
+        pinned={sight.pinned}
+        pin={sight.pin}
+      />
+      <Tabs label="Ways to look" tabs={views} chosen={view} choose={(name) => put({ view: name }, "push")}>
+        {view === "map" && <MapRoom sight={sight} />}
+        {view === "attention" && <AttentionRoom sight={sight} />}
+        {view === "causes" && <CausesRoom sight={sight} />}
+      </Tabs>
+    </>
+  );
+}

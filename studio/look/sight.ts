@@ -1,0 +1,22 @@
+import type { ModelFacts } from "../../src/protocol/messages.ts";
+
+// What is looked at: a model at a step, while it reads a text. Every room of Look gets it.
+
+export interface Sight {
+  /** The run's name. */
+  readonly name: string;
+  /** A checkpoint's step; the best weights if left out. */
+  readonly step: number | undefined;
+  readonly facts: ModelFacts;
+  readonly text: string;
+  /** What is said of the text, where a model reads one text and writes another. */
+  readonly target: string | undefined;
+  readonly tokens: readonly string[];
+  readonly targetTokens: readonly string[] | undefined;
+  /** The token whose way is followed: of the target where there is one. */
+  readonly pinned: number | undefined;
+  pin(place: number | undefined): void;
+}
+
+/** What changes when something else is looked at: for the inputs of questions. */
+export const keyOf = ({ name, step, text, target }: Sight): string => JSON.stringify([name, step, text, target]);
