@@ -1,7 +1,8 @@
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
+import { isGgufFile } from "../disk/gguf-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { RunConfig } from "../runs/config.ts";
 import { isBusy, type OpenRun, paths, shippedFile } from "../runs/folder.ts";
@@ -92,9 +93,13 @@ export function flatSettings({ task, model, training, tokenizer, data, from }: R
   return Object.fromEntries(all.filter((entry): entry is [string, SettingValue] => isValue(entry[1])));
 }
 
-/** What is told of runs; `paused` are those whose training rests. */
-export const factsOf = (runs: readonly OpenRun[], paused: ReadonlySet<string> = new Set()): RunFacts[] =>
-  runs.map((run) => {
+/** What is told of runs, and of models that lie beside them; `paused` are those whose training rests. */
+export const factsOf = (
+  runs: readonly OpenRun[],
+  paused: ReadonlySet<string> = new Set(),
+  outsiders: readonly string[] = [],
+): RunFacts[] => [
+  ...runs.map((run) => {
     const { folder, config } = run;
     const places = paths(folder);
     const saved = new Checkpoints(places.checkpoints).list();
@@ -114,7 +119,28 @@ export const factsOf = (runs: readonly OpenRun[], paused: ReadonlySet<string> = 
       hasCheckpoints: saved.length > 0,
       ...(rests ? { training: "paused" as const } : isBusy(folder) && { training: "training" as const }),
     };
-  });
+  }),
+  ...outsiders.flatMap((place) => outsideFacts(isGgufFile(place) ? place : join(place, "config.json")) ?? []),
+];
+
+/** A model of somebody else, by its config.json or its .gguf; nothing of one that cannot be opened here. */
+const outsideFacts = ofFile((file): RunFacts | undefined => {
+  const place = isGgufFile(file) ? file : dirname(file);
+  try {
+    const run = openModel(place);
+    const { config } = run;
+    return {
+      run: place,
+      task: config.task,
+      model: config.model.model,
+      ...{ step: 0, steps: 0, opens: true, parameters: parametersIn(run), loss: null, validLoss: null, curve: [], hasCheckpoints: false },
+      modified: statSync(file).mtimeMs,
+      settings: Object.fromEntries(Object.entries(flatSettings(config)).filter(([name]) => /^(model\.|task$|tokenizer$)/.test(name))),
+    };
+  } catch {
+    return undefined; // whoever opens it is told what is wrong
+  }
+});
 
 /** The whole config of a run, or of a model from elsewhere as if it were one. */
 export const configOf = (place: string): RunConfig => openModel(place).config;

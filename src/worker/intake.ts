@@ -1,25 +1,15 @@
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
-import { basename, join, relative } from "node:path";
+import { basename, join } from "node:path";
 import { DataError, NetworkError } from "../base/errors.ts";
 import { diskError, syncFolder } from "../disk/files.ts";
+import type { Home } from "./home.ts";
 import type { GivenFile, JobEvent } from "./messages.ts";
 
 // What a page is given is put into its storage first, and trained on from there: whoever goes on after a reload need not give it again.
 
-/** Where data lies, each file in a folder called by its content: the same file is there once, whatever run it is for. */
-export const dataFolder = "/data";
-
-/** Where runs are: what lies elsewhere would not be found again. */
-export const runsFolder = "/runs";
-
-/** Whether a folder is where a run of this page is. */
-export function isRunFolder(folder: string): boolean {
-  const path = relative(runsFolder, folder);
-  return path !== "" && !path.startsWith("..") && !path.includes("/");
-}
-
 export interface IntakeOptions {
+  readonly home: Home;
   readonly signal: AbortSignal;
   listen(event: JobEvent): void;
 }
@@ -35,12 +25,13 @@ let incomings = 0;
 
 /** Puts a file into the storage, and gives its path. */
 export async function stored(given: GivenFile, options: IntakeOptions): Promise<string> {
-  mkdirSync(dataFolder, { recursive: true });
+  const { data } = options.home;
+  mkdirSync(data, { recursive: true });
   const incoming = await incomingOf(given, options.signal);
-  const temporary = join(dataFolder, `.${process.pid}-${incomings++}.tmp`);
+  const temporary = join(data, `.${process.pid}-${incomings++}.tmp`);
   try {
     const { sha256 } = await written(incoming, temporary, options);
-    const folder = join(dataFolder, sha256.slice(0, 16));
+    const folder = join(data, sha256.slice(0, 16));
     const path = join(folder, incoming.name);
     if (existsSync(path)) return path;
     mkdirSync(folder, { recursive: true });

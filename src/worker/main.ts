@@ -1,10 +1,13 @@
 import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as z from "zod";
 import { plainError } from "../protocol/words.ts";
 import { type WebDevice, webDevice } from "../web/devices.ts";
 import { type Standing, settle } from "../web/here/devices.ts";
 
 import { mountStorage } from "../web/storage/mount.ts";
+import type { Home } from "./home.ts";
 import type { FromWorker, ToWorker, WorkerReport, WorkerSettings } from "./messages.ts";
 import { PageWorker } from "./worker.ts";
 
@@ -36,7 +39,18 @@ function loadAhead(): void {
   for (const load of [...pieces, ...asked, ...parts]) void load().catch(() => {}); // whoever wants it asks again
 }
 
-const worker = new PageWorker(tell);
+/** Texts that a page can hold are tokenised again in a moment, so they are not kept. */
+const home: Home = {
+  called: "page",
+  runs: "/runs",
+  data: "/data",
+  models: "/models",
+  cache: join(tmpdir(), "tokenised"),
+  fetches: true,
+  device: "auto",
+};
+
+const worker = new PageWorker(tell, home);
 self.onmessage = ({ data: message }: MessageEvent<ToWorker>) => {
   if (!("start" in message)) return worker.hear(message);
   started(message.start).then(

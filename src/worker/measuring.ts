@@ -3,7 +3,6 @@ import { Trained } from "../library/trained.ts";
 import { type IntakeOptions, stored } from "./intake.ts";
 import type { Job, JobAnswers } from "./messages.ts";
 import { outsideRun } from "./opening-outside.ts";
-import { tokenised } from "./training.ts";
 
 /** The measures of a run's task, on files or on what was held out of its own data. */
 export async function measured(
@@ -17,7 +16,7 @@ export async function measured(
     warn: (sentence) => void warnings.push(sentence),
     ...(precision !== undefined && { precision }),
   });
-  return { measures: await trained.evaluate(files, { cache: tokenised, signal: intake.signal }), warnings };
+  return { measures: await trained.evaluate(files, { cache: intake.home.cache, signal: intake.signal }), warnings };
 }
 
 export async function examplesOf(_: Extract<Job, { kind: "examples" }>, __: IntakeOptions): Promise<JobAnswers["examples"]> {

@@ -11,8 +11,10 @@ import type { OpenSettings } from "./messages.ts";
 type Wanted = Pick<OpenSettings, "adapter" | "step">;
 
 /** A folder of Hugging Face, a .gguf, a run at one of its checkpoints, or one whose weights are another's with an adapter. */
-export const outsideParts = (place: string, device: Device, wanted: Wanted): TrainedParts =>
-  trainedParts(outsideRun(place, wanted), device, false);
+export function outsideParts(place: string, device: Device, wanted: Wanted): TrainedParts {
+  const run = outsideRun(place, wanted);
+  return trainedParts(run, { ...device, threads: device.threads ?? run.config.training.threads }, false);
+}
 
 export function outsideRun(place: string, { adapter, step }: Wanted): OpenRun {
   const run = openModel(place);

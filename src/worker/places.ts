@@ -11,7 +11,6 @@ import type { ModelPlace } from "./messages.ts";
 
 // Where models come from: runs of this page, addresses and files. All but the first are put into the storage, whole or not at all, and opened from there.
 
-export const modelsFolder = "/models";
 /** What was kept of an address. */
 export const sourceFile = "source.json";
 
@@ -44,7 +43,7 @@ async function fromFiles({ files, name }: Extract<ModelPlace, { files: unknown }
   // files of two models are called the same; which they are is told by their sizes and times
   const key = createHash("sha256").update(JSON.stringify(files.map(({ file, path }) => [path, file.size, file.lastModified])));
   const called = safeName(name ?? (common ? names[0].split("/")[0] : names[0]));
-  const folder = join(modelsFolder, `${called}-${key.digest("hex").slice(0, 16)}`);
+  const folder = join(options.home.models, `${called}-${key.digest("hex").slice(0, 16)}`);
   await writeWholeFolder({ folder, overwrite: true, what: "the model", owns: () => true }, async (temporary) => {
     for (const [i, { file }] of files.entries()) {
       const path = join(temporary, inside(names[i]));
@@ -68,7 +67,7 @@ const opensAs = (folder: string, names: readonly string[]): string => {
 async function fromAddress(given: string, integrity: Readonly<Record<string, string>>, options: IntakeOptions): Promise<string> {
   const url = isGguf(given) || given.endsWith("/") ? given : `${given}/`;
   const key = createHash("sha256").update(url).digest("hex").slice(0, 16);
-  const folder = join(modelsFolder, `${safeName(new URL(url).pathname.replace(/\/$/, ""))}-${key}`);
+  const folder = join(options.home.models, `${safeName(new URL(url).pathname.replace(/\/$/, ""))}-${key}`);
   const kept = keptIn(folder);
   const fits = kept && isWanted(kept, integrity); // an app that wants another is not answered with what was right before
   if (fits && (await isWhole(folder, kept, options.signal)) && !(await hasChanged(url, kept, options.signal)))

@@ -1,16 +1,13 @@
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
-import { ConfigError } from "../base/errors.ts";
+import { existsSync } from "node:fs";
+import { extname, join, resolve } from "node:path";
 import { resume, type TrainSettings, train } from "../library/train.ts";
 import { type DeviceName, resolved } from "../node/devices.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
-import { type IntakeOptions, isRunFolder, runsFolder, stored } from "./intake.ts";
-import type { Job } from "./messages.ts";
+import type { Home } from "./home.ts";
+import { type IntakeOptions, safeName, stored } from "./intake.ts";
+import type { GivenFile, Job } from "./messages.ts";
 
 // Training in a page is training: data in files, a run folder, checkpoints.
-
-/** Texts that a page can hold are tokenised again in a moment, so they are not kept. */
-export const tokenised = join(tmpdir(), "tokenised");
 
 interface Watching {
   readonly signal: AbortSignal;
@@ -22,22 +19,17 @@ export async function trained(
   { signal, listen }: Watching,
   intake: IntakeOptions,
 ): Promise<{ result: TrainResult }> {
-  const { out } = settings;
-  if (out !== undefined && !(typeof out === "string" && isRunFolder(out)))
-    throw new ConfigError(
-      `a run of a page is called by a name in ${runsFolder}, such as "${runsFolder}/mine", not ${JSON.stringify(out)}`,
-      {
-        path: "out",
-      },
-    );
+  const { home } = intake;
   const files: string[] = [];
   for (const one of data) files.push(await stored(one, intake));
   const held = valid && (await stored(valid, intake));
   const own: TrainSettings = {
+    ...(home.threads !== undefined && { threads: home.threads }),
     ...settings,
-    ...(held !== undefined && { valid: held }),
-    device: nameOf(settings.device),
-    cache: tokenised,
+    out: settings.out ?? freeFolder(data[0], home),
+    valid: held, // never a path of the page's
+    device: nameOf(settings.device, home),
+    cache: home.cache,
     signal,
     listen,
     warn: false,
@@ -48,11 +40,25 @@ export async function trained(
 export const resumed = (
   { run, changes }: Extract<Job, { kind: "resume" }>,
   { signal, listen }: Watching,
-): Promise<{ result: TrainResult }> => ended(resume(run, { ...changes, cache: tokenised, signal, listen, warn: false }));
+  { home: { cache } }: IntakeOptions,
+): Promise<{ result: TrainResult }> => ended(resume(run, { ...changes, cache, signal, listen, warn: false }));
 
 /** A page's own processor is what runs call cpu. What was settled when the worker began is written down: bits depend on it. */
-const nameOf = (device: Extract<Job, { kind: "train" }>["settings"]["device"] = "auto"): DeviceName =>
-  device === "wasm" ? "cpu" : resolved(device);
+const nameOf = (device: Extract<Job, { kind: "train" }>["settings"]["device"], home: Home): DeviceName | undefined => {
+  const wanted = device ?? home.device;
+  return wanted === "wasm" ? "cpu" : wanted && resolved(wanted);
+};
+
+/** A run without a name is called after its data: where the library would put it, if that is here, and else where nothing is yet. */
+function freeFolder(data: GivenFile | undefined, { runs }: Home): string | undefined {
+  if (resolve("runs") === runs) return undefined;
+  const given = (data && ("file" in data ? data.file.name : "name" in data ? data.name : undefined)) ?? "run";
+  const name = safeName(given.slice(0, given.length - extname(given).length)).replace(/^\.+/, "") || "run";
+  for (let number = 1; ; number++) {
+    const folder = join(runs, number === 1 ? name : `${name}-${number}`);
+    if (!existsSync(folder)) return folder;
+  }
+}
 
 async function ended(training: ReturnType<typeof train>): Promise<{ result: TrainResult }> {
   const run = await training;

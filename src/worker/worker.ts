@@ -1,18 +1,20 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, join, relative, resolve, sep } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { pause } from "../base/turns.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
+import { isHubFolder } from "../disk/hub-kind.ts";
 import { Desk } from "../protocol/desk.ts";
 import type { ToldError } from "../protocol/messages.ts";
 import { plainError } from "../protocol/words.ts";
 import { lockRun, type OpenRun, openRun, paths } from "../runs/folder.ts";
 import { readLog } from "../runs/log.ts";
 import type { TrainedModel } from "../trained/trained.ts";
-import { dataFolder, type IntakeOptions, isRunFolder, runsFolder } from "./intake.ts";
+import { type Home, realPlace, toldAnswer, toldEvent, toldPlace, workAt } from "./home.ts";
+import type { IntakeOptions } from "./intake.ts";
 import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, ToWorker } from "./messages.ts";
 import { openedModel } from "./opening.ts";
-import { modelsFolder, placed, sourceFile } from "./places.ts";
+import { placed, sourceFile } from "./places.ts";
 
 // The inside of a page's worker: jobs that are begun, paused and stopped, and desks of the models that are open.
 
@@ -108,10 +110,12 @@ export class PageWorker {
   readonly #tell: (said: FromWorker) => void;
   readonly #tasks = new Map<number, Task>();
   readonly #models = new Map<number, OpenModel>();
+  readonly #home: Home;
   #next = 1;
 
-  constructor(tell: (said: FromWorker) => void) {
+  constructor(tell: (said: FromWorker) => void, home: Home) {
     this.#tell = tell;
+    this.#home = home;
   }
 
   hear(message: Exclude<ToWorker, { start: unknown }>): void {
@@ -127,10 +131,11 @@ export class PageWorker {
   }
 
   async #begin(job: number, work: Job): Promise<void> {
-    const task = new Task((events) => this.#tell({ job, events }));
+    const home = this.#home;
+    const task = new Task((events) => this.#tell({ job, events: events.map((event) => toldEvent(event, home)) }));
     this.#tasks.set(job, task);
     try {
-      const answer = await this.#done(work, task);
+      const answer = toldAnswer(work.kind, await this.#done(workAt(work, home), task), home);
       task.flush();
       this.#tell({ job, answer });
     } catch (error) {
@@ -147,18 +152,18 @@ export class PageWorker {
   }
 
   async #done(work: Job, task: Task): Promise<JobAnswers[JobKind]> {
-    const intake: IntakeOptions = { signal: task.signal, listen: (event) => void task.listen(event) };
+    const intake: IntakeOptions = { home: this.#home, signal: task.signal, listen: (event) => void task.listen(event) };
     switch (work.kind) {
       case "train":
       case "resume": {
         const { trained, resumed } = await import("./training.ts"); // whoever only opens models does without
-        return work.kind === "train" ? trained(work, task, intake) : resumed(work, task);
+        return work.kind === "train" ? trained(work, task, intake) : resumed(work, task, intake);
       }
       case "evaluate":
         return (await import("./measuring.ts")).measured(work, intake);
       case "open": {
         const folder = await placed(work.from, intake);
-        return this.#opened(await openedModel(folder, work), folder);
+        return this.#opened(await openedModel(folder, work, this.#home), folder);
       }
       case "close": {
         const open = this.#models.get(work.model);
@@ -168,11 +173,11 @@ export class PageWorker {
         return null;
       }
       case "runs":
-        return (await import("./facts.ts")).factsOf(folders(), this.#paused());
+        return (await import("./facts.ts")).factsOf(folders(this.#home), this.#paused(), outsiders(this.#home));
       case "log":
         return readLog(paths(work.run).log);
       case "remove":
-        remove(work.run, this.#tasks.size === 1);
+        remove(work.run, this.#tasks.size === 1, this.#home);
         return null;
       case "files":
         return filesOf(work.run);
@@ -215,44 +220,60 @@ export class PageWorker {
 const closed: ToldError = { fault: "asked", code: "closed", message: "this model was closed; open it again" };
 
 /** Removes a model that came from elsewhere, or a run; with it data that no other run was trained on, unless some may just be arriving for another. */
-function remove(place: string, alone: boolean): void {
-  const [model] = relative(modelsFolder, place).split("/");
-  if (model === "" || model === ".." || !existsSync(place)) removeRun(place, alone);
-  else rmSync(join(modelsFolder, model), { recursive: true, force: true });
+function remove(place: string, alone: boolean, home: Home): void {
+  const [room, name] = toldPlace(place, home).split("/").slice(1);
+  if (room === "models" && existsSync(place)) rmSync(join(home.models, name), { recursive: true, force: true });
+  else removeRun(place, alone, home);
 }
 
-/** What is removed is a run of this page that nobody trains in, and nothing around it. */
-function removeRun(run: string, alone: boolean): void {
-  if (!isRunFolder(run) || !existsSync(paths(run).config))
-    throw new ConfigError(`${run} is not a run of this page; runs are in ${runsFolder}`, { path: "run" });
+/** What is removed is a run that nobody trains in, and nothing around it. */
+function removeRun(run: string, alone: boolean, home: Home): void {
+  if (!existsSync(paths(run).config) || isHubFolder(run))
+    throw new ConfigError(`${run} is not a run of this ${home.called}, which alone it removes`, { path: "run" });
   const unlock = lockRun(run); // refused while it is being trained
   rmSync(run, { recursive: true, force: true });
   unlock();
-  if (!alone) return;
-  const left = folders();
-  if (left.length < readdirSync(runsFolder).length) return; // what cannot be read has data of its own
+  if (!alone || !existsSync(home.data)) return;
+  const left = folders(home);
+  if (left.length < runFolders(home).length) return; // what cannot be read has data of its own
   const wanted = new Set(
     left.flatMap(({ config: { data } }) => (data.source.kind === "files" ? [...data.source.files, data.source.valid ?? ""] : [])),
   );
-  if (!existsSync(dataFolder)) return;
-  for (const name of readdirSync(dataFolder)) {
-    const folder = join(dataFolder, name);
-    if (![...wanted].some((file) => file.startsWith(`${folder}/`))) rmSync(folder, { recursive: true, force: true });
+  for (const name of readdirSync(home.data)) {
+    const folder = join(home.data, name);
+    if (![...wanted].some((file) => file.startsWith(`${folder}${sep}`))) rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** The runs that can be read; whoever opens another is told what is wrong with it. */
-function folders(): OpenRun[] {
-  if (!existsSync(runsFolder)) return [];
-  return readdirSync(runsFolder).flatMap((name) => {
-    const folder = join(runsFolder, name);
+/** What lies in the folder of runs under a name that can be asked for. */
+function entries({ runs, ...home }: Home): string[] {
+  if (!existsSync(runs)) return [];
+  return readdirSync(runs).flatMap((name) => {
     try {
-      return existsSync(paths(folder).config) ? [openRun(folder)] : []; // else it has not begun
+      return [realPlace(`/runs/${name}`, { runs, ...home })];
     } catch {
       return [];
     }
   });
 }
+
+/** Folders that say that they are runs. One without a config has not begun. */
+const runFolders = (home: Home): string[] => entries(home).filter((folder) => existsSync(paths(folder).config) && !isHubFolder(folder));
+
+/** The runs that can be read; whoever opens another is told what is wrong with it. */
+function folders(home: Home): OpenRun[] {
+  return runFolders(home).flatMap((folder) => {
+    try {
+      return [openRun(folder)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Models that somebody put beside the runs: folders of Hugging Face, and .gguf files. */
+const outsiders = (home: Home): string[] =>
+  entries(home).filter((place) => isHubFolder(place) || (/\.gguf$/i.test(place) && statSync(place).isFile()));
 
 /** What a model is elsewhere: everything but what a run needs to go on, and where it came from. */
 function filesOf(place: string): File[] {

@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { resume, train } from "../../src/library/train.ts";
 import { openRun } from "../../src/runs/folder.ts";
@@ -20,7 +20,7 @@ beforeAll(async () => {
   const model = { width: 16, heads: 2, layers: 2, context: 24 };
   const often = { steps: 40, batch: 4, evalEvery: 10, saveEvery: 10, keep: 3, threads: 1 };
   await (await train(join(folder, "rhyme.txt"), { out: run, model, ...often, warn: false })).release();
-  computer = await computerHere();
+  computer = await computerHere(folder);
 }, 60_000);
 
 afterAll(() => {
@@ -29,8 +29,8 @@ afterAll(() => {
 });
 
 it("the checkpoints that are kept, and the whole config", async () => {
-  expect(await computer.checkpoints({ run })).toEqual([20, 30, 40]);
-  expect(await computer.config({ run })).toEqual(JSON.parse(readFileSync(join(run, "config.json"), "utf8")));
+  expect(await computer.checkpoints({ run: "/runs/run" })).toEqual([20, 30, 40]);
+  expect(await computer.config({ run: "/runs/run" })).toEqual(JSON.parse(readFileSync(join(run, "config.json"), "utf8")));
 });
 
 it.each([
@@ -62,7 +62,7 @@ it.each([
     });
     await expect(training).rejects.toThrow("enough");
     const told = async (step?: number) => {
-      const opened = await computer.open({ run: own }, step === undefined ? {} : { step });
+      const opened = await computer.open({ run: `/runs/${basename(own)}` }, step === undefined ? {} : { step });
       const ask = async () => JSON.stringify(await opened.samples(["the cat"], { tokens: 12, seed: 3, top: 2 }));
       return { ask, close: () => opened.close() };
     };

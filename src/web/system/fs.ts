@@ -55,6 +55,9 @@ export function statSync(path: string, { throwIfNoEntry = true }: { readonly thr
   }
 }
 
+/** Of a link itself; here there are none. */
+export const lstatSync = statSync;
+
 export function fstatSync(descriptor: number): Stats {
   const { system, files } = mounted();
   return statsOf(system.facts(files.node(descriptor, "fstat")));
