@@ -18,6 +18,8 @@ import type {
   OpenSettings,
   SentSettings,
   ToWorker,
+  TrainingFacts,
+  WorkerEnd,
   WorkerReport,
   WorkerSettings,
 } from "./messages.ts";
@@ -80,14 +82,14 @@ export interface ComputerOptions extends Partial<Omit<WorkerSettings, "storage" 
 
 export class Computer {
   readonly report: WorkerReport;
-  readonly #worker: Worker;
+  readonly #worker: WorkerEnd;
   readonly #jobs = new Map<number, Waiting>();
   readonly #models = new Map<number, Asking>();
   #next = 1;
   #over: ToldError | undefined;
   readonly #leaving = new AbortController();
 
-  private constructor(worker: Worker, report: WorkerReport) {
+  private constructor(worker: WorkerEnd, report: WorkerReport) {
     this.#worker = worker;
     this.report = report;
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#hear(data);
@@ -100,7 +102,7 @@ export class Computer {
   }
 
   /** Starts a worker, and waits until it can compute. */
-  static async start(settings: WorkerSettings, make: () => Worker): Promise<Computer> {
+  static async start(settings: WorkerSettings, make: () => WorkerEnd): Promise<Computer> {
     const worker = make();
     const report = await new Promise<WorkerReport>((resolve, reject) => {
       worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
@@ -137,7 +139,17 @@ export class Computer {
     return this.#training(() => ({ kind: "resume", run: runOf(kept), changes }), { listen, signal });
   }
 
-  #training(work: () => Extract<Job, { kind: "train" | "resume" }>, watched: Watched): Training {
+  /** Attaches to a training that goes on, whoever began it: what happened lately is told first. */
+  follow(kept: Kept, watched: Watched = {}): Training {
+    return this.#training(() => ({ kind: "follow", run: runOf(kept) }), watched);
+  }
+
+  /** The trainings that go on at this moment. */
+  trainings(): Promise<readonly TrainingFacts[]> {
+    return this.#do({ kind: "trainings" });
+  }
+
+  #training(work: () => Extract<Job, { kind: "train" | "resume" | "follow" }>, watched: Watched): Training {
     const events = new Channel<JobEvent>();
     const listen = (event: JobEvent) => {
       events.push(event);

@@ -138,6 +138,8 @@ export function toldAnswer(kind: JobKind, answer: JobAnswers[JobKind], home: Hom
       return named(answer as JobAnswers["open"]);
     case "runs":
       return (answer as JobAnswers["runs"]).map(named);
+    case "trainings":
+      return (answer as JobAnswers["trainings"]).map(named);
     default:
       return answer;
   }

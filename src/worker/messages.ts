@@ -6,6 +6,7 @@ import type { RunConfig } from "../runs/config.ts";
 import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { Changes } from "../runs/resume.ts";
 import type { Precision } from "../runtime/device.ts";
+import type { DeviceName } from "../runtime/provider.ts";
 import type { GivenRow } from "../text/given.ts";
 import type { WebDevice, WebDeviceChoice } from "../web/devices.ts";
 import type { MountedStorage, MountOptions } from "../web/storage/mount.ts";
@@ -64,9 +65,20 @@ export type Job =
   | { readonly kind: "config"; readonly run: string }
   | ({ readonly kind: "examples"; readonly run: string; readonly most?: number } & OpenSettings)
   | { readonly kind: "plan"; readonly data: readonly GivenFile[]; readonly valid?: GivenFile; readonly settings: SentSettings }
-  | { readonly kind: "cost"; readonly settings: CostSettings };
+  | { readonly kind: "cost"; readonly settings: CostSettings }
+  /** Hears of a training that somebody else began, and may pause and stop it. */
+  | { readonly kind: "follow"; readonly run: string }
+  | { readonly kind: "trainings" };
 
 export type JobKind = Job["kind"];
+
+/** A training that goes on, whoever began it. */
+export interface TrainingFacts {
+  readonly run: string;
+  readonly state: "training" | "paused";
+  readonly step: number;
+  readonly steps: number;
+}
 
 export interface Opened {
   readonly model: number;
@@ -91,6 +103,8 @@ export interface JobAnswers {
   readonly examples: HeldOutExamples;
   readonly plan: TrainingPlan;
   readonly cost: CostFacts;
+  readonly follow: { readonly result: TrainResult };
+  readonly trainings: readonly TrainingFacts[];
 }
 
 /** What happens while a job is under way. */
@@ -111,8 +125,19 @@ export type ToWorker =
 
 /** What a page has to compute with. */
 export interface WorkerReport {
-  readonly device: WebDevice["report"];
+  readonly device: Omit<WebDevice["report"], "chosen"> & { readonly chosen: WebDevice["report"]["chosen"] | DeviceName };
   readonly storage: Pick<MountedStorage, "kept" | "reason" | "persisted">;
+  /** Of a studio on this machine: the folder of its runs, and its version. */
+  readonly house?: { readonly folder: string; readonly version: string };
+}
+
+/** What a page uses of a worker: one that has these may be anywhere. */
+export interface WorkerEnd {
+  onmessage: ((event: MessageEvent<FromWorker>) => unknown) | null;
+  onerror: ((event: ErrorEvent) => unknown) | null;
+  onmessageerror: ((event: MessageEvent) => unknown) | null;
+  postMessage(message: ToWorker): void;
+  terminate(): void;
 }
 
 export type FromWorker =

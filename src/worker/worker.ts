@@ -12,7 +12,7 @@ import { readLog } from "../runs/log.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Home, realPlace, toldAnswer, toldEvent, toldPlace, workAt } from "./home.ts";
 import type { IntakeOptions } from "./intake.ts";
-import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, ToWorker } from "./messages.ts";
+import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, ToWorker, TrainingFacts } from "./messages.ts";
 import { openedModel } from "./opening.ts";
 import { placed, sourceFile } from "./places.ts";
 
@@ -30,8 +30,7 @@ class Task {
   #paused: { readonly over: Promise<void>; go(): void } | undefined;
   #pauseTold = false;
   #begun = false;
-  /** The run that it trains. */
-  run: string | undefined;
+  #facts: Omit<TrainingFacts, "state"> | undefined;
 
   constructor(tell: (events: readonly JobEvent[]) => void) {
     this.#tell = tell;
@@ -54,8 +53,9 @@ class Task {
       : "training was stopped before it began; nothing of it was saved, so begin it again";
   }
 
-  get rests(): boolean {
-    return this.#paused !== undefined;
+  /** The training that it is, once it has begun. */
+  get facts(): TrainingFacts | undefined {
+    return this.#facts && { ...this.#facts, state: this.#paused ? "paused" : "training" };
   }
 
   pause(): void {
@@ -76,7 +76,11 @@ class Task {
   /** Tells what happens, and gives back what is to be waited for. */
   readonly listen = (event: JobEvent): Promise<void> | undefined => {
     this.#events.push(event);
-    if (event.kind === "ready") [this.#begun, this.run] = [true, event.folder];
+    if (event.kind === "ready") {
+      this.#begun = true;
+      this.#facts = { run: event.folder, step: event.step, steps: event.config.training.steps };
+    }
+    if (event.kind === "step" && this.#facts) this.#facts = { ...this.#facts, step: event.step };
     const often = event.kind === "step" || event.kind === "loading";
     if (!often || performance.now() - this.#told > together) this.flush();
     return event.kind === "step" ? this.#rested() : undefined;
@@ -191,12 +195,16 @@ export class PageWorker {
         return (await import("./planning.ts")).planned(work, intake);
       case "cost":
         return (await import("./planning.ts")).costed(work, intake);
+      case "follow":
+        throw new RunError(`nobody trains in ${work.run} for others; go on with it by resume`, { code: "run.missing" });
+      case "trainings":
+        return [...this.#tasks.values()].flatMap(({ facts }) => facts ?? []);
     }
   }
 
   /** Runs whose training rests here. */
   #paused(): ReadonlySet<string> {
-    return new Set([...this.#tasks.values()].flatMap(({ rests, run }) => (rests && run !== undefined ? [resolve(run)] : [])));
+    return new Set([...this.#tasks.values()].flatMap(({ facts }) => (facts?.state === "paused" ? [resolve(facts.run)] : [])));
   }
 
   async #opened(trained: TrainedModel, run: string): Promise<JobAnswers["open"]> {
