@@ -12,17 +12,17 @@ export interface Pattern {
 
 /** Unpacked each time, in milliseconds: all heads of a long text at once would be hundreds of megabytes. */
 export const patternOf = ({ targetTokens, tokens }: PageLook, head: PageHead): Pattern =>
-  withScale(targetTokens.length, tokens.length, weightsOf(head, targetTokens.length, tokens.length));
+  scaled(targetTokens.length, tokens.length, weightsOf(head, targetTokens.length, tokens.length));
 
 /** The mean over the heads of a layer. */
 export function meanOf(look: PageLook, heads: readonly PageHead[]): Pattern {
   const sum = new Float32Array(look.targetTokens.length * look.tokens.length);
   for (const head of heads) for (const [i, weight] of patternOf(look, head).weights.entries()) sum[i] += weight / heads.length;
-  return withScale(look.targetTokens.length, look.tokens.length, sum);
+  return scaled(look.targetTokens.length, look.tokens.length, sum);
 }
 
 /** As pictures are scaled: by the square root, up to the highest weight that counts. */
-function withScale(queries: number, keys: number, weights: Float32Array): Pattern {
+export function scaled(queries: number, keys: number, weights: Float32Array): Pattern {
   const first = firstCounted(queries);
   let [low, high, later, causal] = [0, 0, 0, queries === keys && queries > 1];
   for (let i = 0; i < queries; i++)

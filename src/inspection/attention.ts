@@ -4,7 +4,7 @@ import { described, type ModelConfig, type Transformer } from "../models/any.ts"
 import { decoderSide } from "../models/config.ts";
 import { refuseTooLarge } from "../runtime/device.ts";
 import type { TrainedModel } from "../trained/trained.ts";
-import type { AttentionHead, AttentionKind, AttentionLayer, AttentionLook } from "./look.ts";
+import type { AttentionHead, AttentionKind, AttentionLook } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
 import { type Read, type ReadingOptions, readingOf } from "./reading.ts";
 import { patternsOf } from "./taps.ts";
@@ -46,9 +46,9 @@ export function attentionPlace(model: ModelConfig, kind: AttentionKind, layer: n
 }
 
 /** Whether rows are distributions: not without a softmax, nor where a mask after it takes a share away from every row that has a future. */
-function hasDistributions(model: ModelConfig, kind: AttentionKind, layers: readonly AttentionLayer[]): boolean {
+function hasDistributions(model: ModelConfig, kind: AttentionKind, layers: AttentionReading["layers"]): boolean {
   if (model.model === "rnn") return true;
-  if (model.model === "own") return layers.every(({ heads }) => heads.every(({ pattern }) => pattern.every(sumsToOne)));
+  if (model.model === "own") return layers.every(({ heads }) => heads.every(({ pattern }) => pattern().every(sumsToOne)));
   const causal = model.model === "encoder" ? model.causal : kind === "self";
   return model.attention !== "linear" && !(causal && model.mask === "after-softmax");
 }
@@ -66,8 +66,24 @@ export function attentionSizes(model: ModelConfig, kind?: AttentionKind): { read
   return { layers: patterns.length, heads: Math.min(...patterns.map(({ heads }) => heads)) };
 }
 
+/** A look whose patterns become lists of numbers one at a time, when they are asked for: of a long text, all at once would be too many. */
+export interface AttentionReading extends Omit<AttentionLook, "layers"> {
+  readonly layers: readonly {
+    readonly layer: number;
+    readonly heads: readonly { readonly head: number; pattern(): AttentionHead["pattern"] }[];
+  }[];
+}
+
 /** Where a text's tokens attend to, by layer and head. A row of cross-attention is labelled with the token that is said there. */
 export async function attentionOf(run: TrainedModel, text: Read, options: AttentionOptions = {}): Promise<AttentionLook> {
+  const { layers, ...rest } = await attentionReading(run, text, options);
+  return {
+    ...rest,
+    layers: layers.map(({ layer, heads }) => ({ layer, heads: heads.map(({ head, pattern }) => ({ head, pattern: pattern() })) })),
+  };
+}
+
+export async function attentionReading(run: TrainedModel, text: Read, options: AttentionOptions = {}): Promise<AttentionReading> {
   const { model } = run;
   const kind = chosenKind(model, options.kind);
   const sizes = attentionSizes(model, kind);
@@ -83,7 +99,7 @@ export async function attentionOf(run: TrainedModel, text: Read, options: Attent
   const [, , rows, columns] = results[names[0]].shape;
   const found = layers.map((layer, i) => {
     const pattern = activationOf({ name: names[i], axes: ["head", "query", "key"] }, results[names[i]]);
-    return { layer, heads: heads.map((head) => headOf(pattern, head)) };
+    return { layer, heads: heads.map((head) => ({ head, pattern: () => patternOf(pattern, head) })) };
   });
   return {
     tokens: labelled(keys, columns),
@@ -112,9 +128,9 @@ function refuseLargeLook({ device }: TrainedModel, layers: number, heads: number
   );
 }
 
-function headOf({ shape: [, queries, keys], data }: Activation, head: number): AttentionHead {
+function patternOf({ shape: [, queries, keys], data }: Activation, head: number): AttentionHead["pattern"] {
   const rows = Array.from({ length: queries }, (_, query) => (head * queries + query) * keys);
-  return { head, pattern: rows.map((at) => Array.from(data.subarray(at, at + keys))) };
+  return rows.map((at) => Array.from(data.subarray(at, at + keys)));
 }
 
 /** The kind that was asked for, if the model has it. */

@@ -33,15 +33,18 @@ export interface PageHead {
   readonly vectors?: { readonly size: number; readonly q: Packed; readonly k: Packed };
 }
 
-/** Numbers of one reach, a byte each, in base64. */
+/** Numbers of one reach, a byte or two each, in base64. */
 export interface Packed {
   /** The largest size of a number. */
   readonly reach: number;
+  /** In how many steps a number is told: 255 in a byte, which is what is meant if nothing is said; or 65535 in two. */
+  readonly steps?: Steps;
   /** How numbers become bytes: from zero by the square root; the same around zero; or around zero in equal steps. */
   readonly coding: Coding;
   readonly bytes: string;
 }
 
+export type Steps = 255 | 65535;
 export type Coding = "root" | "signed-root" | "signed";
 
 export interface PageAnswers {
@@ -80,57 +83,79 @@ export function packedLook(look: AttentionLook, vectors?: QueryKeys | { readonly
   };
 }
 
-function packedWeights(pattern: Matrix): Pick<PageHead, "weights" | "causal"> {
+/** Where no query sees a later key, later keys are left out. */
+export function packedWeights(pattern: Matrix, steps?: Steps): Pick<PageHead, "weights" | "causal"> {
   const coding = pattern.some((row) => row.some((weight) => weight < 0)) ? "signed-root" : "root";
-  if (!isCausal(pattern)) return { weights: packed(pattern, coding) };
+  if (!isCausal(pattern)) return { weights: packed(pattern, coding, steps) };
   return {
     weights: packed(
       pattern.map((row, i) => row.slice(0, i + 1)),
       coding,
+      steps,
     ),
     causal: true,
   };
 }
 
 /** The weights of a head, [query][key], one row after the other. */
-export function weightsOf({ weights, causal = false }: PageHead, queries: number, keys: number): Float32Array {
+export function weightsOf({ weights, causal = false }: Pick<PageHead, "weights" | "causal">, queries: number, keys: number): Float32Array {
   const values = valuesOf(weights);
-  const bytes = bytesOf(weights);
+  const told = toldOf(weights);
   const all = new Float32Array(queries * keys);
   let at = 0;
-  for (let i = 0; i < queries; i++) for (let j = 0; j < (causal ? i + 1 : keys); j++) all[i * keys + j] = values[bytes[at++]];
+  for (let i = 0; i < queries; i++) for (let j = 0; j < (causal ? i + 1 : keys); j++) all[i * keys + j] = values[told[at++]];
   return all;
 }
 
-/** Each number to the nearest of 255; zero stays zero, and nothing else becomes zero where zero means masked. */
-export function packed(rows: Matrix, coding: Coding): Packed {
+/** Each number to the nearest of so many; zero stays zero, and nothing else becomes zero where zero means masked. */
+export function packed(rows: Matrix, coding: Coding, steps: Steps = 255): Packed {
   let reach = 0;
   for (const row of rows) for (const value of row) reach = Math.max(reach, Math.abs(value));
-  const bytes = new Uint8Array(rows.reduce((sum, row) => sum + row.length, 0));
+  const count = rows.reduce((sum, row) => sum + row.length, 0);
+  const told = steps === 255 ? new Uint8Array(count) : new Uint16Array(count);
   let at = 0;
-  for (const row of rows) for (const value of row) bytes[at++] = byteOf(value / (reach || 1), coding);
-  return { reach, coding, bytes: base64(bytes) };
+  for (const row of rows) for (const value of row) told[at++] = stepOf(value / (reach || 1), coding, steps);
+  return { reach, ...(steps !== 255 && { steps }), coding, bytes: base64(told) };
 }
 
-function byteOf(share: number, coding: Coding): number {
-  if (coding === "root") return share === 0 ? 0 : Math.max(1, Math.round(255 * Math.sqrt(share)));
-  return 128 + Math.round(127 * (coding === "signed" ? share : Math.sign(share) * Math.sqrt(Math.abs(share))));
+function stepOf(share: number, coding: Coding, steps: Steps): number {
+  if (coding === "root") return share === 0 ? 0 : Math.max(1, Math.round(steps * Math.sqrt(share)));
+  const side = (steps - 1) / 2;
+  return side + 1 + Math.round(side * (coding === "signed" ? share : Math.sign(share) * Math.sqrt(Math.abs(share))));
 }
 
-/** What each byte stands for. */
-export function valuesOf({ reach, coding }: Omit<Packed, "bytes">): Float32Array {
-  return Float32Array.from({ length: 256 }, (_, byte) => {
-    if (coding === "root") return reach * (byte / 255) ** 2;
-    const share = (byte - 128) / 127;
+/** What each step stands for. */
+export function valuesOf({ reach, coding, steps = 255 }: Omit<Packed, "bytes">): Float32Array {
+  const side = (steps - 1) / 2;
+  return Float32Array.from({ length: steps + 1 }, (_, step) => {
+    if (coding === "root") return reach * (step / steps) ** 2;
+    const share = (step - side - 1) / side;
     return reach * (coding === "signed" ? share : share * Math.abs(share));
   });
 }
 
-export const bytesOf = ({ bytes }: Packed): Uint8Array => Uint8Array.from(atob(bytes), (character) => character.charCodeAt(0));
+export const bytesOf = ({ bytes }: Pick<Packed, "bytes">): Uint8Array => fromBase64(bytes);
+
+function toldOf(given: Packed): Uint8Array | Uint16Array {
+  const bytes = bytesOf(given);
+  return given.steps === 65535 ? new Uint16Array(bytes.buffer) : bytes;
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
+  return bytes;
+}
+
+/** Numbers as they are, four bytes each. */
+export const packedFloats = (rows: Matrix): string => base64(Float32Array.from(rows.flat()));
+export const floatsOf = (text: string): Float32Array => new Float32Array(fromBase64(text).buffer);
 
 const piece = 0x8000;
 
-function base64(bytes: Uint8Array): string {
+function base64({ buffer, byteOffset, byteLength }: Uint8Array | Uint16Array | Float32Array): string {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
   const parts: string[] = [];
   for (let at = 0; at < bytes.length; at += piece) parts.push(String.fromCharCode(...bytes.subarray(at, at + piece)));
   return btoa(parts.join(""));

@@ -4,10 +4,12 @@ import { suggest } from "../base/suggest.ts";
 import { look } from "../inspection/look.ts";
 import type { Activation } from "../inspection/observe.ts";
 import { ablateHead, type Change, patch, swap } from "../inspection/patch.ts";
+import { type ReadingOptions, readingOf } from "../inspection/reading.ts";
 import { chosenTaps, taps } from "../inspection/taps.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { jsonOf, refuseVain, requireFiniteView } from "../views/checks.ts";
-import { type ViewName, views } from "../views/views.ts";
+import { type PackedView, packedAttention } from "../views/packed.ts";
+import { type View, type ViewName, views } from "../views/views.ts";
 import type { AnswerOptions } from "./answers.ts";
 import type { Answers, AskedChange, LookAsk, PatchAsk, TapsAsk, ToldActivation } from "./messages.ts";
 import { refuseEndless } from "./prompts.ts";
@@ -30,7 +32,8 @@ export async function lookInside(
   }
 }
 
-async function looked(trained: TrainedModel, { view: name, text, options, as }: LookAsk, told: AnswerOptions): Promise<Answers["look"]> {
+async function looked(trained: TrainedModel, ask: LookAsk, told: AnswerOptions): Promise<Answers["look"]> {
+  const { view: name, text, options, as } = ask;
   if (!Object.hasOwn(views, name))
     throw new ConfigError(`there is no view called "${name}"${suggest(String(name), Object.keys(views))}`, {
       code: "config.unknown-name",
@@ -41,30 +44,50 @@ async function looked(trained: TrainedModel, { view: name, text, options, as }: 
   if (needsText && text === "") throw new ConfigError(`the view ${name} needs a text to look at`, { path: "text" });
   if (!needsText && text !== "") throw new ConfigError(`the view ${name} is the same for every text; leave the text out`, { path: "text" });
   refuseEndless(options.target ?? "", trained);
-  refuseLarge(trained, name, text, options);
+  refuseLarge(trained, ask);
+  if (as === "packed") return { json: jsonOf({ value: await packedLook(trained, ask, told) }) };
   const losses = () => {
     throw new ConfigError(`the view ${name} is of a training, of which nothing is known here`, { path: "view" });
   };
   const found = await make({ run: () => trained, losses, text, options: { ...options, ...told } });
   requireFiniteView(name, found);
   if (as === "json") return { json: jsonOf(found) };
+  if (as === "html") return { html: await pageOf(name, found) };
   if (!found.svg)
     throw new ConfigError(sentence`the view ${name} has no picture; ask for ${setting("format", "json")}`, { path: "format" });
   return { svg: found.svg() };
 }
 
-/** Numbers of a look that are told, and scores that it is made of. */
+const packedViews: readonly ViewName[] = ["attention", "rollout", "alignment"] satisfies PackedView[];
+const isPacked = (name: ViewName): name is PackedView => packedViews.includes(name);
+
+async function packedLook(trained: TrainedModel, { view, text, options, side }: LookAsk, told: AnswerOptions): Promise<object> {
+  if (!isPacked(view))
+    throw new ConfigError(`the view ${view} has no weights of attention to pack; ${packedViews.join(", ")} have`, { path: "view" });
+  if (side !== undefined && (!Number.isInteger(side) || side < 1))
+    throw new ConfigError(`side is how many cells a map has at most, a whole number from 1 on, not ${side}`, { path: "side" });
+  return packedAttention(trained, view, text, { ...options, ...told }, side);
+}
+
+async function pageOf(name: ViewName, { html }: View): Promise<string> {
+  if (html) return html();
+  throw new ConfigError(`the view ${name} has no page of its own; ask for its picture, or for its numbers`, { path: "as" });
+}
+
+/** Numbers of a look that are told, weights that it packs, and scores that it is made of. */
 const mostNumbers = 2 ** 22;
+const mostPacked = 2 ** 26;
 const mostScored = 2 ** 27;
 
 /** Looks are for eyes; what would hold others up for long, or be too long a text to send, is refused. */
-function refuseLarge({ model, tokenizer }: TrainedModel, name: ViewName, text: string, { layer, head }: LookAsk["options"]): void {
+function refuseLarge({ model, tokenizer }: TrainedModel, { view: name, text, options: { layer, head }, as, side }: LookAsk): void {
   const time = tokenizer.encode(text).length;
   const layers = layer === undefined && "layers" in model ? model.layers : 1;
   const heads = head === undefined && "heads" in model ? model.heads : 1;
   const scored = name === "lens" ? layers * time * model.vocab : name === "attribution" ? 16 * time * model.vocab : time * model.vocab;
-  const numbers = layers * heads * time ** 2;
-  if (numbers <= mostNumbers && scored <= mostScored) return;
+  const weights = layers * heads * time ** 2;
+  const numbers = as === "packed" ? (name === "attention" ? layers * heads : 1) * Math.min(time, side ?? time) ** 2 : weights;
+  if (numbers <= mostNumbers && weights <= mostPacked && scored <= mostScored) return;
   throw new DataError(
     sentence`a look at ${time} tokens is too large to be sent; shorten the text, or choose a ${setting("layer")} and a ${setting("head")}`,
     {
@@ -74,13 +97,24 @@ function refuseLarge({ model, tokenizer }: TrainedModel, name: ViewName, text: s
   );
 }
 
-/** The numbers of some taps; without any names, only which taps there are. */
+/** The numbers of some taps; without any names, which taps there are, and how the text is read. */
 async function tapped(trained: TrainedModel, { text, names, target }: TapsAsk, told: AnswerOptions): Promise<Answers["taps"]> {
   const all = taps(trained.model).map(({ name, axes }) => ({ name, axes }));
-  if (names.length === 0) return { taps: all, tokens: [], activations: [] };
+  if (names.length === 0)
+    return { taps: all, ...(await tokensOf(trained, text, { ...told, ...(target !== undefined && { target }) })), activations: [] };
   refuseMany(trained, text, chosenTaps(trained.model, names).length);
   const { tokens, targetTokens, activations } = await look(trained, text, names, { ...told, ...(target !== undefined && { target }) });
   return { taps: all, tokens, ...(targetTokens && { targetTokens }), activations: [...activations.values()].map(toldActivation) };
+}
+
+async function tokensOf(
+  trained: TrainedModel,
+  text: string,
+  options: ReadingOptions,
+): Promise<Pick<Answers["taps"], "tokens" | "targetTokens">> {
+  if (text === "") return { tokens: [] };
+  const { tokens, target } = await readingOf(trained, text, options);
+  return { tokens, ...(target && { targetTokens: target.read }) };
 }
 
 async function patched(trained: TrainedModel, { text, changes, target }: PatchAsk, told: AnswerOptions): Promise<Answers["patch"]> {

@@ -54,8 +54,10 @@ export interface LookAsk {
   readonly view: ViewName;
   readonly text: string;
   readonly options: Omit<ViewOptions, "warn" | "signal">;
-  /** Numbers, or a picture. */
-  readonly as: "json" | "svg";
+  /** Numbers, a picture, a page of its own; or the weights of attention in few bytes, the JSON of a `PackedAttention`. */
+  readonly as: "json" | "svg" | "html" | "packed";
+  /** Packed maps have at most so many cells a side, and all their weights if left out. */
+  readonly side?: number;
 }
 
 /** Any activation while a text is read, by the names of its taps; `*` stands for any characters. Without names, only what there is. */
@@ -106,7 +108,7 @@ export interface Answers {
   readonly translate: readonly Translation[];
   readonly embed: { readonly vectors: readonly (readonly number[])[]; readonly tokens: number };
   /** As the text that is sent on: it may be long, and whoever passes it on need not read it. */
-  readonly look: { readonly json: string } | { readonly svg: string };
+  readonly look: { readonly json: string } | { readonly svg: string } | { readonly html: string };
   readonly taps: {
     readonly taps: readonly Pick<ToldActivation, "name" | "axes">[];
     readonly tokens: readonly string[];

@@ -90,6 +90,7 @@ export async function look(call: Call, { model: given, text, view, format, ...re
   const options: ViewOptions = Object.fromEntries(Object.entries(rest).filter(([, value]) => value != null));
   const { answer } = await ask(call, model, { kind: "look", view: view ?? "attention", text: text ?? "", options, as: format ?? "json" });
   call.facts.text = { text };
+  if ("html" in answer) return whole(answer.html, "text/html; charset=utf-8");
   return "svg" in answer ? whole(answer.svg, "image/svg+xml; charset=utf-8") : whole(answer.json, "application/json");
 }
 

@@ -20,6 +20,7 @@ import type {
   WriteAsk,
 } from "../protocol/messages.ts";
 import type { TrainResult } from "../runs/drive.ts";
+import type { PackedAttention, PackedView } from "../views/packed.ts";
 import type { ViewName } from "../views/views.ts";
 import { Channel } from "./channel.ts";
 import type { PageData } from "./computer.ts";
@@ -160,6 +161,31 @@ export class Run {
   async picture(view: ViewName, text = "", { signal, warn, ...options }: CallOptions & LookAsk["options"] = {}): Promise<string> {
     const found = await this.#answer({ kind: "look", view, text: wantedText("text", text), options, as: "svg" }, { signal, warn });
     return "svg" in found ? found.svg : "";
+  }
+
+  /** A look inside as a page of its own, which needs nothing else. */
+  async page(view: ViewName, text = "", { signal, warn, ...options }: CallOptions & LookAsk["options"] = {}): Promise<string> {
+    const found = await this.#answer({ kind: "look", view, text: wantedText("text", text), options, as: "html" }, { signal, warn });
+    return "html" in found ? found.html : "";
+  }
+
+  /** The weights of attention in few bytes: of all heads with at most `side` cells a side, or of the layer and head that are asked for. */
+  async packed(
+    view: PackedView,
+    text: string,
+    { signal, warn, side, ...options }: CallOptions & LookAsk["options"] & { readonly side?: number } = {},
+  ): Promise<PackedAttention> {
+    const asked = {
+      kind: "look",
+      view,
+      text: wantedText("text", text),
+      options,
+      as: "packed",
+      ...(side !== undefined && { side }),
+    } as const;
+    const found = await this.#answer(asked, { signal, warn });
+    if (!("json" in found)) throw unwanted("view", `the view ${view} has no weights to pack`);
+    return JSON.parse(found.json) as PackedAttention;
   }
 
   /** Any activation while it reads a text, by the names of its taps; without names, which taps there are. */

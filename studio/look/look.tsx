@@ -5,7 +5,7 @@ import { RunPicker } from "../parts/run-picker.tsx";
 import { Slider } from "../parts/slider.tsx";
 import { Answered, Empty } from "../parts/states.tsx";
 import { type Tab, Tabs } from "../parts/tabs.tsx";
-import { TokenStrip } from "../parts/token-strip.tsx";
+import { pointedSource, TokenStrip } from "../parts/token-strip.tsx";
 import { lives } from "../stores/live.ts";
 import { useAnswer, withModel } from "../stores/models.ts";
 import { folderOf, nameOf, openable } from "../stores/runs.ts";
@@ -143,7 +143,7 @@ function Views({ sight }: { readonly sight: Sight }) {
   const written = sight.targetTokens ?? sight.tokens;
   return (
     <>
-      {sight.targetTokens && <TokenStrip tokens={sight.tokens} label="Tokens of the source" hover={{ value: undefined }} />}
+      {sight.targetTokens && <TokenStrip tokens={sight.tokens} label="Tokens of the source" hover={pointedSource} />}
       <TokenStrip
         tokens={written}
         label={sight.targetTokens ? "Tokens of the target" : "Tokens of the text"}

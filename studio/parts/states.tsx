@@ -29,13 +29,17 @@ export function Answered<Answer>({
   readonly children: (answer: Answer, isNew: boolean) => ComponentChildren;
 }) {
   if (waited.state === "none") return null;
-  if (waited.state === "ready") return <>{children(waited.answer, true)}</>;
-  const { before } = waited;
+  const answer = waited.state === "ready" ? waited.answer : waited.before;
+  // The same elements whether it is new or not, so that nothing is made anew while it is waited for.
   return (
     <>
       {waited.state === "failed" && <Failed message={waited.message} />}
-      {waited.state === "loading" && before === undefined && <Loading what={what} />}
-      {before !== undefined && <div aria-busy={waited.state === "loading"}>{children(before, false)}</div>}
+      {waited.state === "loading" && answer === undefined && <Loading what={what} />}
+      {answer !== undefined && (
+        <div class="stack" aria-busy={waited.state === "loading"}>
+          {children(answer, waited.state === "ready")}
+        </div>
+      )}
     </>
   );
 }

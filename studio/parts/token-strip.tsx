@@ -5,6 +5,8 @@ import { inkOn, type Rgb } from "../../src/pictures/colour.ts";
 
 /** The place of the token that is pointed at, in the text of this place. */
 export const pointed = signal<number | undefined>(undefined);
+/** The same of the source, where one text is read and another is written. */
+export const pointedSource = signal<number | undefined>(undefined);
 
 /** Spaces and ends of lines are to be seen. */
 export const visible = (token: string): readonly { readonly text: string; readonly isBlank: boolean }[] =>
