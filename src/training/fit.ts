@@ -218,8 +218,8 @@ async function residentStep(
   return { ...found, tokens: batch.tokens, stop: wantsStop?.() ?? false };
 }
 
-/** Seconds that a rank is waited for: a step takes what it takes, and a new shape its time once. */
-const patienceAfter = (longest: number): number => 40 + 10 * longest;
+/** Seconds that a rank is waited for: a step takes what it takes, and a new shape its time once. With steps of up to 7 s a host that is gone ends the job within a minute. */
+const patienceAfter = (longest: number): number => 42 + 2 * longest;
 
 interface Wanted extends Pick<FitOptions, "chance" | "accumulate" | "accumulates" | "wantsStop"> {
   readonly report: string;
