@@ -1,5 +1,5 @@
 // A training step of W1 in jax-js on WebAssembly: loss, gradients and Adam as one compiled function, which takes what it changes and gives it back.
-import { defaultDevice, init, jit, nn, numpy as np, scipySpecial as special, tree, valueAndGrad } from "@jax-js/jax";
+import { blockUntilReady, defaultDevice, init, jit, nn, numpy as np, scipySpecial as special, tree, valueAndGrad } from "@jax-js/jax";
 import { batch, initial, serve, shapes, sizes, timed } from "./worker.mjs";
 
 const { L, H, C, T, B, V } = sizes;
@@ -64,7 +64,7 @@ async function step() {
   const corrections = [beta1, beta2].map((beta) => np.array(Float32Array.of(1 / (1 - beta ** steps))));
   const { p, m, v } = state;
   const { loss, next } = trained(p, m, v, a, b, mask.ref, ...corrections);
-  state = next;
+  state = await blockUntilReady(next); // it is lazy: without this a step would be timed without its backward pass, and the next one with two
   const [value] = await loss.data();
   return value;
 }
