@@ -3,8 +3,9 @@ import * as z from "zod";
 import type { Computer } from "../src/worker/computer.ts";
 import { begin } from "./compute/place.ts";
 import { Shell } from "./shell.tsx";
+import { lives, rejoin } from "./stores/live.ts";
 import { forgetAll } from "./stores/models.ts";
-import { refreshRuns } from "./stores/runs.ts";
+import { nameOf, refreshRuns } from "./stores/runs.ts";
 
 z.config({ jitless: true }); // the page's policy allows no eval
 
@@ -14,9 +15,13 @@ app.replaceChildren();
 render(<Shell />, app);
 
 /** Whenever there is somebody new who computes: what was open is not open there, and what goes on is followed again. */
-async function connected(_computer: Computer): Promise<void> {
+async function connected(computer: Computer): Promise<void> {
   forgetAll();
   await refreshRuns();
+  for (const { run } of await computer.trainings()) {
+    const known = lives.value.get(nameOf(run));
+    if (!known || known.isOver) await rejoin(run, computer.follow({ run }));
+  }
 }
 
 void begin((computer) => void connected(computer));
