@@ -79,10 +79,12 @@ export const isLabeller = (model: ModelConfig): boolean => taskOf(model) === "cl
 
 /** The likeliest answers of a row of log-probabilities. */
 export function likeliest(run: TrainedModel, row: Float32Array, count: number): Candidate[] {
-  const { model, labels } = run;
-  const name = isLabeller(model) ? (i: number) => labels[i] ?? String(i) : (id: number) => shownPiece(run.tokenizer, id);
-  return highestPlaces(row, count).map((i) => ({ token: name(i), probability: Math.exp(row[i]) }));
+  return highestPlaces(row, count).map((i) => ({ token: answerName(run, i), probability: Math.exp(row[i]) }));
 }
+
+/** What an answer is called: a label, or a token. */
+export const answerName = (run: TrainedModel, place: number): string =>
+  isLabeller(run.model) ? (run.labels[place] ?? String(place)) : shownPiece(run.tokenizer, place);
 
 /** The places of the highest numbers, the highest first and equal ones in their order; a vocabulary need not be sorted for a few of them. */
 export function highestPlaces(row: Float32Array, count: number): number[] {

@@ -18,6 +18,7 @@ import { shownPiece } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { answersOf, highestPlaces, rowsOf } from "./answers.ts";
 import { type Reading, type ReadingOptions, readingOf } from "./reading.ts";
+import { probabilityIn, repeated } from "./variants.ts";
 
 // What spoke for an answer, and what against it, token by token: by the gradient, and by leaving each token out.
 
@@ -220,28 +221,7 @@ async function probabilitiesWithout(
       () => compile(modelLoss(model, { training: false }), { device, symbols, outputs: ["scores"], patches: [tap] }),
       (compiled) => compiled.run(patched, { weights: weights.buffer }),
     );
-    found.push(...answered(run, scores, rows, at, answer));
+    found.push(...probabilityIn(run, scores, rows, at, answer));
   }
   return found;
-}
-
-/** The same ids in each row. */
-const repeated = ({ shape: [, ...shape], data }: HostArray, rows: number): HostArray =>
-  array(
-    "int32",
-    Int32Array.from({ length: rows * data.length }, (_, i) => Number(data[i % data.length])),
-    [rows, ...shape],
-  );
-
-/** The probability of one answer in each row of scores [batch, …, label]. */
-function answered({ model, temperature }: TrainedModel, { shape, data }: HostArray, rows: number, at: number, answer: number): number[] {
-  const labels = shape[shape.length - 1];
-  const positions = shape.length === 3 ? shape[1] : 1;
-  return Array.from({ length: rows }, (_, i) => {
-    const start = (i * positions + (shape.length === 3 ? at : 0)) * labels;
-    const scores = Array.from({ length: labels }, (_, j) => Number(data[start + j]) / temperature);
-    if (givesSeveral(model)) return 1 / (1 + Math.exp(-scores[answer]));
-    const most = Math.max(...scores);
-    return Math.exp(scores[answer] - most) / scores.reduce((sum, score) => sum + Math.exp(score - most), 0);
-  });
 }

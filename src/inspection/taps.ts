@@ -25,6 +25,13 @@ const axesOf: Readonly<Record<string, readonly string[]>> = {
   pattern: ["head", "query", "key"],
   mixed: ["head", "query", "size"],
   hidden: ["time", "hidden"],
+  positioned: ["time", "width"],
+  normed: ["time", "width"],
+  out: ["time", "width"],
+  added: ["time", "width"],
+  context: ["time", "width"],
+  joined: ["time", "width"],
+  pooled: ["width"],
   output: ["time", "width"],
   states: ["time", "width"],
 };

@@ -121,9 +121,9 @@ export const attention = layer("heads", (p, x: Tensor, config: AttentionConfig, 
   const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", window, allowed, past };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(p, parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
-  return config.attention === "free"
-    ? merged
-    : inPart("output projection", () => dense(p.at("out"), merged, width, { weight: output, bias: hasBias(config, "out") }));
+  const projected = () =>
+    inPart("output projection", () => dense(p.at("out"), merged, width, { weight: output, bias: hasBias(config, "out") }));
+  return p.tap("out", config.attention === "free" ? merged : projected());
 });
 
 function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, known, weight }: AttentionInputs): [Tensor, Tensor, Tensor] {

@@ -41,8 +41,9 @@ export interface BlockInputs {
   readonly output?: Initialiser;
 }
 
-/** One part of a block, by the name of its norm and its dropout. */
+/** One part of a block, by its place and by the name of its norm and its dropout. */
 interface Sublayer {
+  readonly place: string;
   readonly name: string;
   readonly f: (h: Tensor) => Tensor;
 }
@@ -68,10 +69,20 @@ function sublayers(p: Scope, config: BlockConfig, inputs: BlockInputs): Sublayer
   const given = { ...asked, allowed: memory?.allowed, weight, output };
   const bias = hasBias(config, "feedforward");
   return [
-    { name: "1", f: (h) => attention(p.at("attention"), h, config, { causal, allowed, past, relative, weight, output }) },
-    ...(memory ? [{ name: "cross", f: (h: Tensor) => attention(p.at("cross"), h, config, given) }] : []),
+    {
+      place: "attention",
+      name: "1",
+      f: (h) => attention(p.at("attention"), h, config, { causal, allowed, past, relative, weight, output }),
+    },
+    ...(memory ? [{ place: "cross", name: "cross", f: (h: Tensor) => attention(p.at("cross"), h, config, given) }] : []),
     ...(config.feedforward
-      ? [{ name: "2", f: (h: Tensor) => feedforward(p.at("feedforward"), h, { hidden, activation, bias, weight, output }) }]
+      ? [
+          {
+            place: "feedforward",
+            name: "2",
+            f: (h: Tensor) => feedforward(p.at("feedforward"), h, { hidden, activation, bias, weight, output }),
+          },
+        ]
       : []),
   ];
 }
@@ -79,7 +90,7 @@ function sublayers(p: Scope, config: BlockConfig, inputs: BlockInputs): Sublayer
 function inSequence(p: Scope, one: Sublayer, x: Tensor, config: BlockConfig): Tensor {
   const after = config.normPlace === "post";
   const y = branch(p, one, after ? x : normed(p, `norm${one.name}`, x, config), config);
-  const z = config.residual ? add(x, y) : y;
+  const z = config.residual ? p.at(one.place).tap("added", add(x, y)) : y;
   return after ? normed(p, `norm${one.name}`, z, config) : z;
 }
 
@@ -93,7 +104,8 @@ function branch(p: Scope, { name, f }: Sublayer, h: Tensor, config: BlockConfig)
 /** A norm as all of a model are. */
 export const normed = (p: Scope, name: string, x: Tensor, config: NormSettings): Tensor => {
   const { norm: kind, normAffine: affine, normBias: bias, epsilon } = config;
-  return norm(p.at(name), x, { kind, affine, bias, epsilon });
+  const y = norm(p.at(name), x, { kind, affine, bias, epsilon });
+  return kind === "none" ? y : p.at(name).tap("normed", y);
 };
 
 type NormSettings = Pick<BlockConfig, "norm" | "normAffine" | "normBias" | "epsilon">;

@@ -38,8 +38,8 @@ export const feedforward = layer("feed-forward", (p, x: Tensor, options: Feedfor
   if (isGated(activation)) {
     const gate = gates[activation](dense(p.at("gate"), x, hidden, { weight, bias: false }));
     const raised = mul(gate, dense(p.at("expand"), x, hidden, { weight, bias: false }));
-    return dense(p.at("contract"), p.tap("hidden", raised), width, { weight: output, bias: false });
+    return p.tap("out", dense(p.at("contract"), p.tap("hidden", raised), width, { weight: output, bias: false }));
   }
   const raised = functions[activation](dense(p.at("expand"), x, hidden, { weight, bias })); // [batch, time, hidden]
-  return dense(p.at("contract"), p.tap("hidden", raised), width, { weight: output, bias });
+  return p.tap("out", dense(p.at("contract"), p.tap("hidden", raised), width, { weight: output, bias }));
 });

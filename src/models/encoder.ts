@@ -74,7 +74,7 @@ export const encoder = layer(
 /** A text as one vector, [batch, width]. */
 function gathered(p: Scope, ids: Tensor, lengths: Tensor, config: EncoderConfig, inputs: EncoderInputs): Tensor {
   const { pooler, dropout } = config;
-  const pooled = pooledStates(p, ids, lengths, config, inputs);
+  const pooled = p.tap("pooled", pooledStates(p, ids, lengths, config, inputs));
   if (pooler === "none") return pooled;
   const f = { tanh, relu }[pooler];
   return drop(

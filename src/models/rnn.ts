@@ -82,7 +82,10 @@ function answered(p: Scope, table: Tensor, outputs: Tensor, { states, lengths }:
   if (!config.attention) return scoresOver(p, outputs, table, config);
   const context = mixed(p.at("attention"), outputs, states, keyMask(realPositions(lengths, states)), config);
   // No tanh over the two: it saturates while the model learns which words are frequent, and hundreds of steps go by until it moves again.
-  const both = inPart("output projection", () => joined(p.at("join"), outputs, context, config.width));
+  const both = p.tap(
+    "joined",
+    inPart("output projection", () => joined(p.at("join"), outputs, context, config.width)),
+  );
   return scoresOver(p, both, table, config);
 }
 
@@ -160,7 +163,10 @@ function mixed(p: Scope, queries: Tensor, states: Tensor, real: Tensor, { score,
   const keys = oneHead(states);
   const scores = p.tap("scores", scoresOf(p, score, oneHead(queries), keys)); // [batch, 1, target, source]
   const pattern = inPart("softmax", () => p.tap("pattern", softmax(masked(scores, real))));
-  return inPart("weighted sum", () => reshape(matmul(pattern, keys), queries.shape));
+  return p.tap(
+    "context",
+    inPart("weighted sum", () => reshape(matmul(pattern, keys), queries.shape)),
+  );
 }
 
 const scoresOver = layer(

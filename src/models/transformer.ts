@@ -38,7 +38,8 @@ export const embedded = layer("embedding", (p, table: Tensor, ids: Tensor, confi
   const tokens = scale === 1 ? looked : mul(looked, scale);
   const placed = positioned(p.at("positions"), tokens, { kind, context, join }, facts.places);
   const told = config.segments === 0 ? placed : add(placed, segmentRows(p.at("segments"), config, facts.segments));
-  return drop(p.at("embedded"), config.embeddingNorm ? normed(p, "embedding-norm", told, config) : told, dropout);
+  const known = told === looked ? told : p.tap("positioned", told);
+  return drop(p.at("embedded"), config.embeddingNorm ? normed(p, "embedding-norm", known, config) : known, dropout);
 });
 
 /** The row of each token's segment; that of the first for all, unless segments are given. */

@@ -47,6 +47,7 @@ export async function answerTo(trained: TrainedModel, ask: Other, options: Answe
     case "look":
     case "taps":
     case "patch":
+    case "sweep":
       return (await import("./looks.ts")).lookInside(trained, ask, options); // pictures weigh more than all else here
     case "tokenize":
       return tokenized(trained, ask.given);

@@ -1,26 +1,31 @@
+import type { HostArray } from "../base/arrays.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
+import { answerName, highestPlaces, rowsOf } from "../inspection/answers.ts";
 import { look } from "../inspection/look.ts";
 import type { Activation } from "../inspection/observe.ts";
 import { ablateHead, type Change, patch, swap } from "../inspection/patch.ts";
-import { type ReadingOptions, readingOf } from "../inspection/reading.ts";
+import { readingOf } from "../inspection/reading.ts";
+import { sweep } from "../inspection/sweep.ts";
 import { chosenTaps, taps } from "../inspection/taps.ts";
+import { modelLoss } from "../models/any.ts";
+import { parametersOf } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { jsonOf, refuseVain, requireFiniteView } from "../views/checks.ts";
 import { type PackedView, packedAttention } from "../views/packed.ts";
 import { type View, type ViewName, views } from "../views/views.ts";
 import type { AnswerOptions } from "./answers.ts";
-import type { Answers, AskedChange, LookAsk, PatchAsk, TapsAsk, ToldActivation } from "./messages.ts";
+import type { Answers, AskedChange, LookAsk, PatchAsk, SweepAsk, TapsAsk, ToldActivation } from "./messages.ts";
 import { refuseEndless } from "./prompts.ts";
 
 // What is asked of the inside of a model: a view, the numbers of taps, and what would be said if some of them were others.
 
 export async function lookInside(
   trained: TrainedModel,
-  ask: LookAsk | TapsAsk | PatchAsk,
+  ask: LookAsk | TapsAsk | PatchAsk | SweepAsk,
   options: AnswerOptions,
-): Promise<Answers["look"] | Answers["taps"] | Answers["patch"]> {
+): Promise<Answers["look"] | Answers["taps"] | Answers["patch"] | Answers["sweep"]> {
   refuseEndless(ask.text, trained);
   switch (ask.kind) {
     case "look":
@@ -29,6 +34,8 @@ export async function lookInside(
       return tapped(trained, ask, options);
     case "patch":
       return patched(trained, ask, options);
+    case "sweep":
+      return swept(trained, ask, options);
   }
 }
 
@@ -100,24 +107,32 @@ function refuseLarge({ model, tokenizer }: TrainedModel, { view: name, text, opt
 /** The numbers of some taps; without any names, which taps there are, and how the text is read. */
 async function tapped(trained: TrainedModel, { text, names, target }: TapsAsk, told: AnswerOptions): Promise<Answers["taps"]> {
   const all = taps(trained.model).map(({ name, axes }) => ({ name, axes }));
-  if (names.length === 0)
-    return { taps: all, ...(await tokensOf(trained, text, { ...told, ...(target !== undefined && { target }) })), activations: [] };
+  if (names.length === 0) return { taps: all, ...(await readBy(trained, text, target, told)), activations: [] };
   refuseMany(trained, text, chosenTaps(trained.model, names).length);
   const { tokens, targetTokens, activations } = await look(trained, text, names, { ...told, ...(target !== undefined && { target }) });
   return { taps: all, tokens, ...(targetTokens && { targetTokens }), activations: [...activations.values()].map(toldActivation) };
 }
 
-async function tokensOf(
+/** What is read of a text, and what the model knows of its own. */
+async function readBy(
   trained: TrainedModel,
   text: string,
-  options: ReadingOptions,
-): Promise<Pick<Answers["taps"], "tokens" | "targetTokens">> {
-  if (text === "") return { tokens: [] };
-  const { tokens, target } = await readingOf(trained, text, options);
-  return { tokens, ...(target && { targetTokens: target.read }) };
+  target: string | undefined,
+  told: AnswerOptions,
+): Promise<Pick<Answers["taps"], "tokens" | "targetTokens" | "ids" | "targetIds" | "parameters">> {
+  const parameters = parametersOf(modelLoss(trained.model)).entries.map(({ name, shape }) => ({ name, shape }));
+  if (text === "") return { tokens: [], parameters };
+  const { tokens, target: written, feeds } = await readingOf(trained, text, { ...told, ...(target !== undefined && { target }) });
+  const idsOf = (feed: HostArray | undefined) => Array.from((feed?.data ?? []) as Int32Array);
+  const ids = idsOf(feeds.source ?? feeds.ids);
+  return { tokens, ids, ...(written && { targetTokens: written.read, targetIds: idsOf(feeds.target) }), parameters };
 }
 
-async function patched(trained: TrainedModel, { text, changes, target }: PatchAsk, told: AnswerOptions): Promise<Answers["patch"]> {
+async function patched(
+  trained: TrainedModel,
+  { text, changes, target, position, top }: PatchAsk,
+  told: AnswerOptions,
+): Promise<Answers["patch"]> {
   refuseMany(trained, text, changes.length);
   const options = { ...told, ...(target !== undefined && { target }) };
   const { before, after, difference } = await patch(
@@ -126,12 +141,42 @@ async function patched(trained: TrainedModel, { text, changes, target }: PatchAs
     changes.map((change) => changeOf(trained, change)),
     options,
   );
+  const at = position ?? rowsOf(before.logProbabilities).length - 1;
   const answers = ({ loss, logProbabilities }: typeof before) => ({
     ...(loss !== undefined && { loss }),
-    logProbabilities: toldActivation(logProbabilities),
+    logProbabilities: toldActivation(position === undefined ? logProbabilities : rowAt(logProbabilities, at)),
   });
   const { loss, divergence } = difference;
-  return { before: answers(before), after: answers(after), ...(loss !== undefined && { loss }), divergence };
+  return {
+    before: answers(before),
+    after: answers(after),
+    ...(loss !== undefined && { loss }),
+    divergence,
+    ...(top !== undefined && {
+      candidates: candidatesOf(trained, rowAt(before.logProbabilities, at), rowAt(after.logProbabilities, at), top),
+    }),
+  };
+}
+
+/** The answers at one position. */
+function rowAt(answers: Activation, at: number): Activation {
+  const rows = rowsOf(answers);
+  if (!(Number.isInteger(at) && at >= 0 && at < rows.length))
+    throw new ConfigError(`there is no position ${at} to tell the answer of; there are ${rows.length}, counted from 0`, {
+      path: "position",
+    });
+  return { ...answers, axes: answers.axes.slice(-1), shape: answers.shape.slice(-1), data: rows[at] };
+}
+
+function candidatesOf(trained: TrainedModel, before: Activation, after: Activation, top: number): Answers["patch"]["candidates"] {
+  const ids = [...new Set([...highestPlaces(before.data, top), ...highestPlaces(after.data, top)])];
+  return ids.map((id) => ({ id, name: answerName(trained, id), before: Math.exp(before.data[id]), after: Math.exp(after.data[id]) }));
+}
+
+async function swept(trained: TrainedModel, { kind: _, text, ...options }: SweepAsk, told: AnswerOptions): Promise<Answers["sweep"]> {
+  refuseMany(trained, text, 1);
+  refuseEndless(options.from ?? "", trained);
+  return sweep(trained, text, { ...options, ...told });
 }
 
 function changeOf(trained: TrainedModel, change: AskedChange): Change {

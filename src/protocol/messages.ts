@@ -4,6 +4,7 @@ import type { Translation } from "../evaluation/translate.ts";
 import type { SamplingInput } from "../generation/sampling.ts";
 import type { Sample } from "../generation/writing.ts";
 import type { AttentionKind } from "../inspection/look.ts";
+import type { Swept } from "../inspection/sweep.ts";
 import type { ModelTask } from "../text/columns.ts";
 import type { ChatMessage } from "../text/examples.ts";
 import type { ViewName, ViewOptions } from "../views/views.ts";
@@ -80,6 +81,24 @@ export interface PatchAsk {
   readonly text: string;
   readonly target?: string;
   readonly changes: readonly AskedChange[];
+  /** Only the answer at this position is told, not that at each. */
+  readonly position?: number;
+  /** The likeliest answers there by name, so many of before and of after. */
+  readonly top?: number;
+}
+
+/** Of a tap one position or one head is replaced at a time: with another text's numbers, or with 0. */
+export interface SweepAsk {
+  readonly kind: "sweep";
+  readonly text: string;
+  readonly target?: string;
+  readonly tap: string;
+  readonly over: "position" | "head";
+  readonly from?: string;
+  readonly fromTarget?: string;
+  /** The answer whose probability is asked for, by its id, and where it is given. */
+  readonly answer?: number;
+  readonly position?: number;
 }
 
 /** Everything that can be asked of a model, and answered. */
@@ -89,6 +108,7 @@ export type Ask =
   | LookAsk
   | TapsAsk
   | PatchAsk
+  | SweepAsk
   | { readonly kind: "classify"; readonly texts: readonly string[] }
   | { readonly kind: "tag"; readonly texts: readonly string[] }
   | { readonly kind: "fill"; readonly texts: readonly string[]; readonly top?: number }
@@ -113,6 +133,10 @@ export interface Answers {
     readonly taps: readonly Pick<ToldActivation, "name" | "axes">[];
     readonly tokens: readonly string[];
     readonly targetTokens?: readonly string[];
+    /** Without names: what the tokens are to the model (a class token in front has none), and all parameters. */
+    readonly ids?: readonly number[];
+    readonly targetIds?: readonly number[];
+    readonly parameters?: readonly { readonly name: string; readonly shape: readonly number[] }[];
     readonly activations: readonly ToldActivation[];
   };
   readonly patch: {
@@ -121,7 +145,10 @@ export interface Answers {
     /** How much the loss rises, where there is one; and the mean Kullback–Leibler divergence of the answers, in nats. */
     readonly loss?: number;
     readonly divergence: number;
+    /** Where `top` was asked for: the likeliest before or after, with both probabilities. */
+    readonly candidates?: readonly { readonly id: number; readonly name: string; readonly before: number; readonly after: number }[];
   };
+  readonly sweep: Swept;
   readonly tokenize: { readonly ids: readonly number[]; readonly pieces: readonly string[] };
   readonly detokenize: { readonly text: string };
 }

@@ -15,6 +15,8 @@ import type {
   GivenPrompt,
   LookAsk,
   ModelFacts,
+  PatchAsk,
+  SweepAsk,
   ToldActivation,
   ToldToken,
   WriteAsk,
@@ -203,10 +205,20 @@ export class Run {
   async patch(
     text: string,
     changes: readonly AskedChange[],
-    { target, ...options }: CallOptions & { readonly target?: string } = {},
+    { target, position, top, ...options }: CallOptions & Pick<PatchAsk, "target" | "position" | "top"> = {},
   ): Promise<Answers["patch"]> {
     if (!Array.isArray(changes)) throw unwanted("changes", "changes: a list is wanted, such as [{ layer: 0, head: 1 }]");
-    return this.#answer({ kind: "patch", text: wantedText("text", text), changes, ...(target !== undefined && { target }) }, options);
+    const told = {
+      ...(target !== undefined && { target }),
+      ...(position !== undefined && { position: wantedInteger("position", position) }),
+      ...(top !== undefined && { top: wantedCount("top", top) }),
+    };
+    return this.#answer({ kind: "patch", text: wantedText("text", text), changes, ...told }, options);
+  }
+
+  /** One position or head of a tap after the other is replaced, and each time an answer's probability asked for. */
+  async sweep(text: string, asked: Omit<SweepAsk, "kind" | "text">, options: CallOptions = {}): Promise<Answers["sweep"]> {
+    return this.#answer({ kind: "sweep", text: wantedText("text", text), ...asked }, options);
   }
 
   async tokenize(given: Extract<Ask, { kind: "tokenize" }>["given"], options: CallOptions = {}): Promise<Answers["tokenize"]> {

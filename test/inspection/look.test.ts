@@ -9,14 +9,22 @@ describe("the taps of a model", () => {
     const { model } = await runOf({ ...inputs.decoder, layers: 1 });
     expect(taps(model)).toEqual([
       { name: "decoder/embedded", axes: ["time", "width"] },
+      { name: "decoder/positioned", axes: ["time", "width"] },
+      { name: "decoder/block.0/norm1/normed", axes: ["time", "width"] },
       { name: "decoder/block.0/attention/q", axes: ["head", "query", "size"] },
       { name: "decoder/block.0/attention/k", axes: ["head", "key", "size"] },
       { name: "decoder/block.0/attention/v", axes: ["head", "key", "size"] },
       { name: "decoder/block.0/attention/scores", axes: ["head", "query", "key"] },
       { name: "decoder/block.0/attention/pattern", axes: ["head", "query", "key"] },
       { name: "decoder/block.0/attention/mixed", axes: ["head", "query", "size"] },
+      { name: "decoder/block.0/attention/out", axes: ["time", "width"] },
+      { name: "decoder/block.0/attention/added", axes: ["time", "width"] },
+      { name: "decoder/block.0/norm2/normed", axes: ["time", "width"] },
       { name: "decoder/block.0/feedforward/hidden", axes: ["time", "hidden"] },
+      { name: "decoder/block.0/feedforward/out", axes: ["time", "width"] },
+      { name: "decoder/block.0/feedforward/added", axes: ["time", "width"] },
       { name: "decoder/block.0/output", axes: ["time", "width"] },
+      { name: "decoder/norm/normed", axes: ["time", "width"] },
     ]);
     const rnn = await runOf(inputs["rnn with attention"]);
     expect(taps(rnn.model)).toEqual([
@@ -26,6 +34,8 @@ describe("the taps of a model", () => {
       { name: "model/decoder/layer.0/output", axes: ["time", "width"] },
       { name: "model/attention/scores", axes: ["head", "query", "key"] },
       { name: "model/attention/pattern", axes: ["head", "query", "key"] },
+      { name: "model/attention/context", axes: ["time", "width"] },
+      { name: "model/joined", axes: ["time", "width"] },
     ]);
   });
 
@@ -69,6 +79,6 @@ describe("the taps of a model", () => {
       'no tap is called "decoder/block.0/attention/patern"; did you mean "decoder/block.0/attention/pattern"?',
     );
     const { activations } = await look(await runOf({ ...inputs.tagger, layers: 0 }), "a", ["*"]);
-    expect([...activations.keys()]).toEqual(["encoder/embedded", "encoder/states"]);
+    expect([...activations.keys()]).toEqual(["encoder/embedded", "encoder/positioned", "encoder/norm/normed", "encoder/states"]);
   });
 });
