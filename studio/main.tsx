@@ -3,9 +3,9 @@ import * as z from "zod";
 import type { Computer } from "../src/worker/computer.ts";
 import { begin } from "./compute/place.ts";
 import { Shell } from "./shell.tsx";
-import { lives, rejoin } from "./stores/live.ts";
+import { goOn } from "./stores/going.ts";
 import { forgetAll } from "./stores/models.ts";
-import { nameOf, refreshRuns } from "./stores/runs.ts";
+import { refreshRuns } from "./stores/runs.ts";
 
 z.config({ jitless: true }); // the page's policy allows no eval
 
@@ -18,10 +18,7 @@ render(<Shell />, app);
 async function connected(computer: Computer): Promise<void> {
   forgetAll();
   await refreshRuns();
-  for (const { run } of await computer.trainings()) {
-    const known = lives.value.get(nameOf(run));
-    if (!known || known.isOver) await rejoin(run, computer.follow({ run }));
-  }
+  await goOn(computer);
 }
 
 void begin((computer) => void connected(computer));

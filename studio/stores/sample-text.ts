@@ -7,18 +7,27 @@ import type { Snapshot } from "./snapshots.ts";
 
 const writtenTokens = 120;
 
-/** By run: the prompt stays the same for a whole training, or nothing could be compared. */
-const prompts = new Map<string, string>();
+/** By run, and beyond this page: the prompt stays the same for a whole training, or nothing could be compared. */
+const key = (run: string): string => `qkv-prompt:${run}`;
+
+/** What was chosen for a run before. */
+export const promptSet = (run: string): string | undefined => localStorage.getItem(key(run)) ?? undefined;
 
 export async function promptOf(model: Run, run: string): Promise<string> {
-  const known = prompts.get(run);
+  const known = promptSet(run);
   if (known !== undefined) return known;
   const found = await chosen(model, run).catch(() => "");
-  prompts.set(run, found);
+  setPrompt(run, found);
   return found;
 }
 
-export const setPrompt = (run: string, prompt: string): void => void prompts.set(run, prompt);
+export function setPrompt(run: string, prompt: string): void {
+  try {
+    localStorage.setItem(key(run), prompt);
+  } catch {
+    // the browser's storage is full of other things: it is chosen anew the next time
+  }
+}
 
 async function chosen({ facts }: Run, run: string): Promise<string> {
   if (facts.task === "lm") return "The ";

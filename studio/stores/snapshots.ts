@@ -14,14 +14,14 @@ export interface Snapshot {
   readonly look?: AttentionLook;
 }
 
-/** Milliseconds between two. */
-const rest = 2500;
+/** Milliseconds between two: as long as the last one took, and a little more. */
+const rest = 700;
 
 export class Snapshots {
-  task = "lm";
   readonly #run: string;
   readonly #tell: (found: Snapshot) => void;
   #wanted: number | undefined;
+  #recalled: readonly number[] = [];
   #busy = false;
 
   constructor(run: string, tell: (found: Snapshot) => void) {
@@ -34,19 +34,33 @@ export class Snapshots {
     if (!this.#busy) void this.#work();
   }
 
+  /** Steps that were saved before, one after the other; what is saved now comes first. */
+  recall(steps: readonly number[]): void {
+    this.#recalled = steps;
+    if (!this.#busy) void this.#work();
+  }
+
   async #work(): Promise<void> {
     this.#busy = true;
-    while (this.#wanted !== undefined) {
-      const step = this.#wanted;
-      this.#wanted = undefined;
+    for (let step = this.#next(); step !== undefined; step = this.#next()) {
+      const begin = performance.now();
       try {
         this.#tell({ step, ...(await this.#taken(step)) });
       } catch {
         // the step is no longer kept, or there is no one to ask now: the next one will do
       }
-      await new Promise((resolve) => setTimeout(resolve, rest));
+      await new Promise((resolve) => setTimeout(resolve, rest + performance.now() - begin));
     }
     this.#busy = false;
+  }
+
+  #next(): number | undefined {
+    const fresh = this.#wanted;
+    this.#wanted = undefined;
+    if (fresh !== undefined) return fresh;
+    const [step, ...others] = this.#recalled;
+    this.#recalled = others;
+    return step;
   }
 
   async #taken(step: number): Promise<Omit<Snapshot, "step">> {

@@ -1,0 +1,1 @@
+export const NewTraining = () => <h1>New training</h1>;

@@ -1,0 +1,53 @@
+import type { RunFacts } from "../../src/worker/found.ts";
+import { link } from "../address.ts";
+import { Sparkline } from "../charts/sparkline.tsx";
+import { digits } from "../parts/numbers.ts";
+import { type Live, lives } from "../stores/live.ts";
+import { nameOf, runs } from "../stores/runs.ts";
+import { curveOf, stateWords } from "./words.ts";
+
+/** All runs, the newest first, with their state. */
+export function RunList({ chosen }: { readonly chosen: string | undefined }) {
+  const kept = new Map((runs.value ?? []).map((facts) => [nameOf(facts.run), facts]));
+  const fresh = [...lives.value.keys()].filter((name) => !kept.has(name)).toReversed(); // just begun: nothing is saved of them yet
+  const names = [...fresh, ...[...kept].sort(([, a], [, b]) => b.modified - a.modified).map(([name]) => name)];
+  return (
+    <nav class="run-list" aria-label="Runs">
+      <a class="button first" href={link("learn", { new: 1 })} aria-current={chosen === undefined && names.length > 0 ? "page" : undefined}>
+        New training
+      </a>
+      <ul>
+        {names.map((name) => (
+          <li key={name}>
+            <Entry name={name} facts={kept.get(name)} live={lives.value.get(name)} isChosen={name === chosen} />
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+interface EntryProps {
+  readonly name: string;
+  readonly facts: RunFacts | undefined;
+  readonly live: Live | undefined;
+  readonly isChosen: boolean;
+}
+
+function Entry({ name, facts, live, isChosen }: EntryProps) {
+  void live?.version.value; // what is read below changes with it
+  const [step, steps] = [live?.step ?? facts?.step ?? 0, live?.steps || (facts?.steps ?? 0)];
+  const loss = live?.loss.last ?? facts?.loss ?? undefined;
+  return (
+    <a href={link("learn", { run: name })} aria-current={isChosen ? "page" : undefined}>
+      <b>{name}</b>
+      <Sparkline points={live ? curveOf(live.loss) : (facts?.curve ?? [])} label={`Loss of ${name}`} />
+      <small>
+        {facts ? `${facts.model}, ${facts.task}` : "new"}
+        <br />
+        {stateWords(live, facts)} · {step.toLocaleString("en")}/{steps.toLocaleString("en")}
+      </small>
+      <small class="number">{loss === undefined ? "" : digits(Number(loss.toPrecision(3)))}</small>
+    </a>
+  );
+}
