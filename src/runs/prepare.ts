@@ -1,16 +1,11 @@
-import { readFile } from "node:fs/promises";
 import { elementCount } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
-import { ConfigError, DataError } from "../base/errors.ts";
+import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
-import { suggest } from "../base/suggest.ts";
-import { wordsOf } from "../batches/encode.ts";
-import { type Encoded, encodeRaw, labelsOf, unknownWarnings } from "../data/encoded.ts";
-import { amount, type Found, type Learn, labellingOf, loadRaw, taskOfData } from "../data/raw.ts";
+import { type Encoded, unknownWarnings } from "../data/encoded.ts";
+import { amount } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
-import { unreadable } from "../disk/text-files.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
-import { chatOf } from "../hub/chat.ts";
 import { familyCalled } from "../hub/families.ts";
 import { joinedInFamily, namedTargets, peftModules } from "../hub/peft.ts";
 import type { HubRecord } from "../hub/record.ts";
@@ -20,20 +15,8 @@ import { adaptedMatrices, type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
-import type { Example, Labelling } from "../text/examples.ts";
-import { usualChat } from "../tokens/chat-template.ts";
-import {
-  type NormalForm,
-  parseTokenizer,
-  saveTokenizer,
-  slowSentence,
-  type Tokenizer,
-  type TokenizerKind,
-  tokenizerKinds,
-  trainTokenizer,
-  unframed,
-  withMask,
-} from "../tokens/index.ts";
+import type { Labelling } from "../text/examples.ts";
+import { type NormalForm, slowSentence, type Tokenizer } from "../tokens/index.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
@@ -41,22 +24,13 @@ import { loraLayout } from "./adapter.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, tokenizerFor, trainingDefaults } from "./defaults.ts";
+import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, trainingDefaults } from "./defaults.ts";
 import type { TrainOptions } from "./drive.ts";
-import { type OpenRun, sha256 } from "./folder.ts";
+import type { OpenRun } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
-import { carryBody, newHeadSentence, parentFor } from "./new-head.ts";
-import {
-  continuedModel,
-  goneLabels,
-  joinedLabels,
-  originOf,
-  parentWeights,
-  refuseAdapter,
-  refuseNewLabels,
-  refuseOtherLabelling,
-  refuseTokenizer,
-} from "./parent.ts";
+import { carryBody, newHeadSentence } from "./new-head.ts";
+import { continuedModel, goneLabels, originOf, parentWeights, refuseAdapter, refuseNewLabels, refuseTokenizer } from "./parent.ts";
+import { type DataRead, readData } from "./read-data.ts";
 
 /** What a person asks for; everything that is left out has a default. */
 export interface RunSettings {
@@ -99,45 +73,53 @@ export interface Prepared {
 }
 
 /** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
-export async function prepare(
-  settings: RunSettings,
-  { cache, rows, signal }: Pick<TrainOptions, "cache" | "rows" | "signal">,
-): Promise<Prepared> {
-  const { model: given = {}, from: wanted } = settings;
-  if (wanted) refuseTokenizer(wanted, settings);
-  refuseLora(settings);
-  let learned: { readonly early: ModelConfig; readonly tokenizer: Tokenizer; readonly from?: OpenRun } | undefined;
-  const source = stratified(settings.source);
-  const learn: Learn = async (found, texts) => {
-    const { task } = found;
-    if (settings.task !== undefined && settings.task !== task)
-      throw new ConfigError(sentence`the data is for ${setting("task", task)}, and ${setting("task", settings.task)} was asked for`, {
-        code: "config.task",
-        path: "task",
-      });
+export async function prepare(settings: RunSettings, options: Pick<TrainOptions, "cache" | "rows" | "signal">): Promise<Prepared> {
+  const read = await readFor(settings, options);
+  const { config: settled, warnings, layout } = settle(settings, read);
+  const { from, tokenizer, encoded } = read;
+  const { model, training } = settled;
+  const { lora, seed } = training;
+  const begun = from && (lora ? adapterStart(from, loraLayout(model, lora), seed) : startOf(from, layout, seed));
+  const { hub, ...rest } = settled;
+  const config: RunConfig = { ...rest, ...(begun && { from: begun.origin }), ...(hub && { hub }) };
+  const [early, late] = warnings;
+  return { config, tokenizer, encoded, warnings: [...early, ...(begun?.said ?? []), ...late], start: begun?.start };
+}
+
+/** Reads the data and learns from it what follows from it alone: the same for all sizes and schedules. */
+export function readFor(settings: RunSettings, options: Pick<TrainOptions, "cache" | "rows" | "signal">): Promise<DataRead> {
+  const { model: given = {} } = settings;
+  refuseBeside(settings);
+  // wrong choices are told before the data is worked on
+  const early = (task: Task, from: OpenRun | undefined) => {
     refuseForTask(settings, task);
-    const from = wanted && parentFor(wanted, task);
-    // wrong choices are told before the data is worked on
-    const early = from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
-    learned = { early, tokenizer: from ? from.tokenizer : await newTokenizer(found, texts, settings, signal), from };
+    earlyModel(task, given, from);
   };
-  const raw = await loadRaw(source, { task: settings.task, learn, rows, signal });
-  if (!learned) throw new DataError("the data has no text to learn from");
-  const { early, tokenizer, from } = learned;
-  const task = taskOfData(raw);
-  const found = raw.kind === "examples" ? labelsOf(raw) : undefined;
-  const labelling = raw.kind === "examples" ? (labellingOf(raw.train) ?? "one") : "one";
-  if (from) refuseOtherLabelling(from, labelling);
-  const labels = from && found ? joinedLabels(from.config.labels, found) : found;
-  if (labels?.length === 0) throw new DataError(`${whereFrom(settings.source)}no example has a label; give some that have`);
-  if (labels?.length === 1 && labelling === "one")
-    throw new DataError(`${whereFrom(settings.source)}every example has the same label, "${labels[0]}"; give examples of another one too`);
-  const tokenizerHash = sha256(saveTokenizer(tokenizer));
-  const known = from && chatOf(from.config);
-  const chat = known ?? (raw.kind === "examples" && raw.train.some(isConversation) ? usualChat(tokenizer) : undefined);
-  const encoded = await encodeRaw(raw, { tokenizer, tokenizerHash, labels, chat, cache, signal });
+  return readData({ ...settings, source: stratified(settings.source) }, options, early);
+}
+
+/** A model before its data is known. */
+const earlyModel = (task: Task, given: Given, from: OpenRun | undefined): ModelConfig =>
+  from ? continuedModel(from, given) : modelOf(task, given, { vocab: 10, labels: 2, context: 8 });
+
+export interface Settlement {
+  /** All but the weights that it begins with. */
+  readonly config: RunConfig;
+  /** What is noteworthy: of the data, and of what is missing. */
+  readonly warnings: readonly [readonly string[], readonly string[]];
+  readonly layout: ParameterLayout;
+  /** How many numbers are trained. */
+  readonly trained: number;
+}
+
+/** The model and its training, once the data is known. */
+export function settle(settings: RunSettings, read: DataRead): Settlement {
+  const { model: given = {} } = settings;
+  const { raw, tokenizer, from, encoded, task, labels, labelling, longest, chat, known } = read;
+  refuseBeside(settings);
+  refuseForTask(settings, task);
+  const early = earlyModel(task, given, from);
   const positions = "positions" in early ? early.positions : undefined;
-  const longest = encoded.kind === "text" ? undefined : longestOf(encoded);
   const usual = longest === undefined ? undefined : contextFor(task, longest, positions);
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
@@ -162,36 +144,35 @@ export async function prepare(
       path: "training.checkpointBlocks",
     });
   const layout = parametersOf(modelLoss(model));
-  refuseTooBig(layout.total, model, training, freeMemory(), {
-    trained: lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total,
-    length: Math.min(model.context, longest ?? model.context),
-  });
-  const begun = from && (lora ? adapterStart(from, loraLayout(model, lora), training.seed) : startOf(from, layout, training.seed));
+  const trained = lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total;
+  refuseTooBig(layout.total, model, training, freeMemory(), { trained, length: Math.min(model.context, longest ?? model.context) });
   const config: RunConfig = {
     format: 1,
     task,
     model,
-    ...(labels && { labels }),
-    tokenizer: { kind: tokenizer.kind, sha256: tokenizerHash },
+    ...(labels && { labels: [...labels] }),
+    tokenizer: { kind: tokenizer.kind, sha256: read.tokenizerHash },
     ...(chat && (chat !== known || from?.config.chat) && { chat }), // what came with a model stays in its record
     data: {
-      source: task === "classify" ? source : settings.source,
+      source: task === "classify" ? stratified(settings.source) : settings.source,
       sha256: raw.sha256,
       train: amount(raw, "train"),
       valid: amount(raw, "valid"),
       ...(longest !== undefined && { longest }),
     },
     training,
-    ...(begun && { from: begun.origin }),
     ...(from?.config.hub && { hub: from.config.hub }),
   };
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
-  const gone = goneLabels(from?.config.labels, found);
-  const warnings = [
-    ...[...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)],
-    ...[...(begun?.said ?? []), ...gone, ...none],
-  ];
-  return { config, tokenizer, encoded, warnings, start: begun?.start };
+  const gone = goneLabels(from?.config.labels, read.found);
+  const ofData = [...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)];
+  return { config, warnings: [ofData, [...gone, ...none]], layout, trained };
+}
+
+/** Refuses what cannot stand beside a model that is gone on from, or needs one. */
+function refuseBeside(settings: RunSettings): void {
+  if (settings.from) refuseTokenizer(settings.from, settings);
+  refuseLora(settings);
 }
 
 /** The weights of a run in the layout of a new one; what it has no weights for starts as in any run. */
@@ -280,10 +261,6 @@ function refuseForTask({ classWeights = "none", training = {} }: RunSettings, ta
     });
 }
 
-const isConversation = (example: Example): boolean => "messages" in example;
-
-const whereFrom = (source: DataSource): string => (source.kind === "files" ? `${source.files.join(", ")}: ` : "");
-
 interface Settled {
   readonly vocab: number;
   readonly labels?: number;
@@ -336,47 +313,3 @@ const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: 
 /** Whether the data has so many rows; where it has fewer, a step sees some of them again, and they are batches of their own. */
 const hasRows = (encoded: Encoded, context: number, rows: number): boolean =>
   (encoded.kind === "text" ? Math.floor((encoded.train.ids.length - 1) / context) - 1 : encoded.train.length) >= rows;
-
-/** Tokens of the longest example that is trained on. */
-const longestOf = ({ train, layout }: Extract<Encoded, { kind: "examples" }>): number =>
-  train.reduce((most, example) => Math.max(most, ...layout.lengths(example)), 1);
-
-/** Where tokens are hidden, there is one that stands in their place. */
-async function newTokenizer(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
-  const tokenizer = await tokenizerOf(found, texts, settings, signal);
-  return found.task === "mlm" ? unframed(withMask(tokenizer)) : tokenizer;
-}
-
-async function tokenizerOf(found: Found, texts: AsyncIterable<string>, settings: RunSettings, signal?: AbortSignal): Promise<Tokenizer> {
-  const { tokenizer: wanted, vocab, lowercase, normalize } = settings;
-  const kind = wanted ?? (found.task === "tag" ? tagTokenizer(found.train ?? []) : tokenizerFor[found.task]);
-  if ((tokenizerKinds as readonly string[]).includes(kind))
-    return trainTokenizer(kind as TokenizerKind, texts, { vocab, lowercase, normalize, signal });
-  if (!kind.endsWith(".json"))
-    throw new ConfigError(
-      `there is no tokenizer called "${kind}"${suggest(kind, tokenizerKinds) || `; there are ${tokenizerKinds.join(", ")}, or give a tokenizer.json`}`,
-      { code: "config.unknown-name", path: "tokenizer" },
-    );
-  const own = vocab !== undefined ? "vocab" : lowercase ? "lowercase" : normalize !== undefined ? "normalize" : undefined;
-  if (own !== undefined)
-    throw new ConfigError(sentence`${setting(own)} is for a tokenizer that is trained; ${kind} has its own`, {
-      code: "config.conflict",
-      path: own,
-    });
-  return unframed(parseTokenizer(await readTokenizer(kind), kind));
-}
-
-async function readTokenizer(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (cause) {
-    throw await unreadable(file, cause);
-  }
-}
-
-/** Tags of words or of characters? Where every text has as many characters as tags, and not as many words, of characters. */
-function tagTokenizer(examples: readonly Example[]): TokenizerKind {
-  const fits = (unitsOf: (text: string) => number) =>
-    examples.every((example) => "tags" in example && unitsOf(example.text) === example.tags.length);
-  return !fits((text) => wordsOf(text).length) && fits((text) => [...text].length) ? "char" : "word";
-}
