@@ -66,7 +66,27 @@ export type Finished = Trained & { readonly result: TrainResult };
 
 /** Trains on files, as `qkv train` does, or on rows in memory, and opens the run that comes of it. */
 export async function train(data: Data, settings: TrainSettings = {}): Promise<Finished> {
-  const { out, overwrite, task, tokenizer, vocab, lowercase, normalize, model, classWeights, from, lora: given, ...others } = settings;
+  const { asked, rows, models, settled } = askedFor(data, settings);
+  const { out, overwrite } = settings;
+  return finished(trainRun(out, asked, { overwrite, ...host(settled, rows) }), settled, models);
+}
+
+/** What a program has given, as a run is asked for. */
+export function askedFor(data: Data, settings: TrainSettings) {
+  const {
+    out: _,
+    overwrite: __,
+    task,
+    tokenizer,
+    vocab,
+    lowercase,
+    normalize,
+    model,
+    classWeights,
+    from,
+    lora: given,
+    ...others
+  } = settings;
   const lora = typeof given === "number" ? { rank: given } : given;
   const { valid, validFraction, columns, cache, device: wanted, listen, warn, signal, ...training } = others;
   const device = settledDevice(wanted);
@@ -83,8 +103,7 @@ export async function train(data: Data, settings: TrainSettings = {}): Promise<F
     ...{ task, source, tokenizer, vocab, lowercase, normalize, model, classWeights, from: parent, lora },
     training: { ...training, ...remembered(device) },
   };
-  const settled = { cache, device, listen, warn, signal };
-  return finished(trainRun(out, asked, { overwrite, ...host(settled, rows) }), settled, models);
+  return { asked, rows, models, settled: { cache, device, listen, warn, signal } };
 }
 
 export interface ResumeSettings extends Omit<Changes, "device">, HostSettings {

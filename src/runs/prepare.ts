@@ -30,7 +30,7 @@ import type { OpenRun } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
 import { carryBody, newHeadSentence } from "./new-head.ts";
 import { continuedModel, goneLabels, originOf, parentWeights, refuseAdapter, refuseNewLabels, refuseTokenizer } from "./parent.ts";
-import { type DataRead, readData } from "./read-data.ts";
+import { type DataRead, type DataSettings, readData } from "./read-data.ts";
 
 /** What a person asks for; everything that is left out has a default. */
 export interface RunSettings {
@@ -95,8 +95,11 @@ export function readFor(settings: RunSettings, options: Pick<TrainOptions, "cach
     refuseForTask(settings, task);
     earlyModel(task, given, from);
   };
-  return readData({ ...settings, source: stratified(settings.source) }, options, early);
+  return readData(dataSettings(settings), options, early);
 }
+
+/** What data is read by. */
+export const dataSettings = (settings: RunSettings): DataSettings => ({ ...settings, source: stratified(settings.source) });
 
 /** A model before its data is known. */
 const earlyModel = (task: Task, given: Given, from: OpenRun | undefined): ModelConfig =>

@@ -6,6 +6,7 @@ import type { RunEvent, TrainResult } from "../runs/drive.ts";
 import type { Home } from "./home.ts";
 import { type IntakeOptions, safeName, stored } from "./intake.ts";
 import type { GivenFile, Job } from "./messages.ts";
+import { atSettings } from "./setting-path.ts";
 
 // Training in a page is training: data in files, a run folder, checkpoints.
 
@@ -15,26 +16,34 @@ interface Watching {
 }
 
 export async function trained(
-  { data, valid, settings }: Extract<Job, { kind: "train" }>,
+  work: Extract<Job, { kind: "train" }>,
   { signal, listen }: Watching,
   intake: IntakeOptions,
 ): Promise<{ result: TrainResult }> {
+  const { files, settings } = await ownSettings(work, intake);
+  const out = settings.out ?? freeFolder(work.data[0], intake.home);
+  return atSettings(() => ended(train(files, { ...settings, out, signal, listen })));
+}
+
+/** Data that lies here, and what it is trained with. */
+export async function ownSettings(
+  { data, valid, settings }: Pick<Extract<Job, { kind: "train" }>, "data" | "valid" | "settings">,
+  intake: IntakeOptions,
+  take = stored,
+): Promise<{ readonly files: readonly string[]; readonly settings: TrainSettings }> {
   const { home } = intake;
   const files: string[] = [];
-  for (const one of data) files.push(await stored(one, intake));
-  const held = valid && (await stored(valid, intake));
+  for (const one of data) files.push(await take(one, intake));
+  const held = valid && (await take(valid, intake));
   const own: TrainSettings = {
     ...(home.threads !== undefined && { threads: home.threads }),
     ...settings,
-    out: settings.out ?? freeFolder(data[0], home),
     valid: held, // never a path of the page's
     device: nameOf(settings.device, home),
     cache: home.cache,
-    signal,
-    listen,
     warn: false,
   };
-  return ended(train(files, own));
+  return { files, settings: own };
 }
 
 export const resumed = (
