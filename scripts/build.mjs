@@ -67,7 +67,7 @@ await build({ ...page, entryPoints: { qkv: door, worker }, splitting: true, chun
 await build({ ...page, entryPoints: { "worker-whole": worker } });
 
 // The studio: its app in pieces, its style, and the beginning of a book for a first visit.
-const studio = join(root, "dist/studio");
+const studio = join(root, "dist/app");
 await build({
   ...page,
   outdir: studio,

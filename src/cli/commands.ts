@@ -79,6 +79,10 @@ const commands = {
     },
     summary: "models behind HTTP: OpenAI's API and more, many streams at once",
   },
+  studio: {
+    arguments: { "[folder]": "the folder of runs; runs if left out. What the studio keeps for itself is in its .studio" },
+    summary: "the studio, in your browser: see models learn, look inside them, ask them, compare them",
+  },
   recipes: {
     arguments: { "[name]": "one of them, with its settings" },
     summary: "the ready recipes, what each teaches and the result it reaches",

@@ -24,6 +24,7 @@ const load: Readonly<Record<CommandName, () => Promise<Command>>> = {
   pull: async () => (await import("./pull.ts")).pullCommand,
   import: async () => (await import("./import.ts")).importCommand,
   serve: async () => (await import("./serve.ts")).serve,
+  studio: async () => (await import("./studio.ts")).studioCommand,
   recipes: async () => (await import("./recipes.ts")).recipesCommand,
   study: async () => (await import("./study.ts")).studyCommand,
   bench: async () => (await import("./bench.ts")).bench,

@@ -85,7 +85,7 @@ const challenge = (request: Request): string =>
   request.method === "GET" && (request.headers.get("accept") ?? "").includes("text/html") ? 'Basic realm="qkv", charset="UTF-8"' : "Bearer";
 
 /** Takes as long for a wrong key as for another. */
-function same(a: string, b: string): boolean {
+export function same(a: string, b: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
 }

@@ -23,8 +23,13 @@ export interface Listening {
 }
 
 /** Milliseconds in which the head of a request, and all of it, must have come: whoever sends a byte now and then is not waited for. */
-const limits = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000, keepAliveTimeout: 65_000 } as const; // longer than a proxy keeps one, which would else ask on a connection that closes at that moment
-const mostHeaders = 16 * 2 ** 10;
+export const limits = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1000,
+  keepAliveTimeout: 65_000,
+} as const; // longer than a proxy keeps one, which would else ask on a connection that closes at that moment
+export const mostHeaders = 16 * 2 ** 10;
 
 export async function listen(models: ModelServer, { port, host, patienceSeconds = 30 }: ListenOptions): Promise<Listening> {
   if (port > 65_535) throw new ConfigError(sentence`${setting("port")}: a whole number from 0 to 65,535 is wanted, not ${port}`);
@@ -63,7 +68,7 @@ const refused = (error: unknown): Response =>
     code: "address",
   }).response();
 
-function listening(server: Server, port: number, host: string): Promise<void> {
+export function listening(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const cures: Readonly<Record<string, unknown>> = {

@@ -46,6 +46,13 @@ const builds = {
 
 export type Build = keyof typeof builds;
 
+/** The files of onnxruntime-web's folder `dist` that are loaded, of all builds. */
+export const buildFiles: readonly string[] = Object.values(builds).flatMap(({ module, binary }) => [
+  module,
+  `${binary}.mjs`,
+  `${binary}.wasm`,
+]);
+
 export interface LoadOptions {
   /** The address of the folder `dist` of onnxruntime-web; or what its module exports, where a bundler has brought it. */
   readonly onnxruntime: string | URL | OnnxRuntime;

@@ -36,6 +36,7 @@ export const order = [
   "worker",
   "studies",
   "server",
+  "studio",
   "bench",
   "cli",
   "entries",
