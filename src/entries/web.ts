@@ -28,7 +28,7 @@ export {
 } from "../worker/computer.ts";
 export type { CostSettings, ExampleRow, HeldOutExamples, RunFacts, TrainingPlan } from "../worker/found.ts";
 export type { JobEvent, WorkerReport } from "../worker/messages.ts";
-export { type CallOptions, type PageSample, type PageWriteOptions, Run } from "../worker/run.ts";
+export { type CallOptions, type PageSample, type PageWriteOptions, Run, type WrittenPiece } from "../worker/run.ts";
 
 /** Starts a worker that computes. Its file and ONNX Runtime's are found beside this one, as npm lays them; elsewhere `worker` and `engine` say where. */
 export async function connect({ worker, engine, device = "auto", threads, storage = "qkv" }: ComputerOptions = {}): Promise<Computer> {

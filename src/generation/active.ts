@@ -107,7 +107,7 @@ export class Active {
     const token = chooseToken(scores, request.sampling, request.chance.uniform(this.#said), { ids, written, allowed });
     request.constraint?.accept(token);
     const logProbability = scores[token] - total;
-    const told = { request, logProbability, ...(request.top !== undefined && { top: likeliest({ scores, total }, request.top) }) };
+    const told = { request, logProbability, ...(request.top !== undefined && { top: likeliest({ scores, total }, request.top), total }) };
     if (token === request.end || request.ends?.includes(token)) return { ...told, finish: "end" };
     ids.push(token);
     this.#said++;

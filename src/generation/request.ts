@@ -36,6 +36,8 @@ export interface SaidToken {
   readonly logProbability: number;
   /** The likeliest at this place, under the same distribution, the best first: as many as were asked for. */
   readonly top?: readonly Likely[];
+  /** Where those are told: log Σ exp of all scores, so that a log-probability and this are a score again. */
+  readonly total?: number;
   readonly finish?: Finish;
   readonly error?: undefined;
 }

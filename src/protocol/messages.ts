@@ -182,7 +182,9 @@ export interface ToldToken {
   readonly bytes: readonly number[] | null;
   readonly logProbability: number;
   /** What else could have come here, the likeliest first. */
-  readonly top: readonly Omit<ToldToken, "top">[];
+  readonly top: readonly Omit<ToldToken, "top" | "total">[];
+  /** Of a token that was written: a log-probability and this are the score that penalties are applied to. */
+  readonly total?: number;
 }
 
 /** It begins. Of writing: how long the prompts are, and where it was asked for, what they are. */
@@ -205,6 +207,8 @@ export interface Piece {
   /** Tokens of this text so far. */
   readonly count: number;
   readonly tokens?: readonly ToldToken[];
+  /** Where tokens are told and the model itself ended the text: how likely that was, and what else could have come. */
+  readonly ended?: Pick<ToldToken, "logProbability" | "top" | "total">;
   readonly finish?: Sample["finish"];
 }
 

@@ -4,10 +4,10 @@ import { sentence, setting } from "../base/sentence.ts";
 import { pause, Queue, Turns } from "../base/turns.ts";
 import type { Constraint } from "../generation/constraint.ts";
 import type { Forms, FormsOptions } from "../generation/forms.ts";
-import { likeliest } from "../generation/likeliest.ts";
+import { type Likely, likeliest } from "../generation/likeliest.ts";
 import { Prefixes } from "../generation/prefixes.ts";
 import type { EndedPrompt } from "../generation/prompt.ts";
-import { type Request, RunningBatch, type Said } from "../generation/running-batch.ts";
+import { type Request, RunningBatch, type Said, type SaidToken } from "../generation/running-batch.ts";
 import { largestBias, notNumbers } from "../generation/sampling.ts";
 import { speakerFor } from "../generation/speaker.ts";
 import { writeBest } from "../generation/writer.ts";
@@ -231,9 +231,15 @@ export class Writers {
     const { writing, prompt, sample } = one;
     const text = writing.hear(said);
     if (said.token !== undefined) one.count++;
-    const tokens = open.ask.top === undefined || said.token === undefined ? [] : [this.#token(said.token, said.logProbability, said.top)];
     const { finish } = writing;
-    open.job.piece({ prompt, sample, text, count: one.count, ...(tokens.length > 0 && { tokens }), ...(finish && { finish }) });
+    open.job.piece({
+      prompt,
+      sample,
+      text,
+      count: one.count,
+      ...(open.ask.top !== undefined && this.#told(said)),
+      ...(finish && { finish }),
+    });
     if (!finish) return;
     this.#open.delete(said.request);
     batch.remove(said.request);
@@ -339,13 +345,23 @@ export class Writers {
     return told;
   }
 
-  #named(id: number, logProbability: number): Omit<ToldToken, "top"> {
+  /** The token, or the end of the text. */
+  #told({ token, logProbability, top, total }: SaidToken): Pick<Piece, "tokens" | "ended"> {
+    if (token !== undefined) return { tokens: [{ ...this.#token(token, logProbability, top), total }] };
+    return { ended: { logProbability, top: this.#many(top), total } };
+  }
+
+  #named(id: number, logProbability: number): Omit<ToldToken, "top" | "total"> {
     this.#names ??= tokenNames(this.#trained.tokenizer);
     return { id, ...this.#names(id), logProbability };
   }
 
-  #token(id: number, logProbability: number, top: readonly { readonly token: number; readonly logProbability: number }[] = []): ToldToken {
-    return { ...this.#named(id, logProbability), top: top.map((one) => this.#named(one.token, one.logProbability)) };
+  #token(id: number, logProbability: number, top?: readonly Likely[]): ToldToken {
+    return { ...this.#named(id, logProbability), top: this.#many(top) };
+  }
+
+  #many(top: readonly Likely[] = []): ToldToken["top"] {
+    return top.map((one) => this.#named(one.token, one.logProbability));
   }
 
   /** Prompts alone, for whoever wants them scored. */
@@ -408,8 +424,10 @@ export class Writers {
     );
   }
 
-  #whole({ text, tokens, finish }: Sample, told: boolean): Omit<Piece, "prompt" | "sample"> {
+  #whole({ text, tokens, finish, logProbability: all }: Sample, told: boolean): Omit<Piece, "prompt" | "sample"> {
     const each = tokens.map(({ id, logProbability }) => this.#token(id, logProbability));
-    return { text, count: tokens.length, finish, ...(told && { tokens: each }) };
+    const rest = all - tokens.reduce((sum, { logProbability }) => sum + logProbability, 0); // of the end
+    const ended = finish === "end" ? { ended: { logProbability: Math.min(0, rest), top: [] } } : {};
+    return { text, count: tokens.length, finish, ...(told && { tokens: each, ...ended }) };
   }
 }

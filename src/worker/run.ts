@@ -10,6 +10,7 @@ import type {
   Answers,
   Ask,
   AskedChange,
+  Begun,
   EmbedAsk,
   Form,
   GivenPrompt,
@@ -17,6 +18,7 @@ import type {
   ModelFacts,
   PatchAsk,
   SweepAsk,
+  Piece,
   ToldActivation,
   ToldToken,
   WriteAsk,
@@ -48,7 +50,19 @@ export interface PageWriteOptions extends Omit<SamplingInput, "bias">, CallOptio
 }
 
 /** A text that was written, and its tokens where they were asked for. */
-export type PageSample = Pick<Sample, "text" | "finish"> & { readonly count: number; readonly told: readonly ToldToken[] };
+export type PageSample = Pick<Sample, "text" | "finish"> & {
+  readonly count: number;
+  readonly told: readonly ToldToken[];
+  /** How likely its end was, where its tokens are told and it has one. */
+  readonly ended?: Piece["ended"];
+};
+
+/** What was written just now: whole characters, the tokens, and how it ended, if it did. */
+export interface WrittenPiece extends Pick<Piece, "text" | "count" | "ended" | "finish"> {
+  readonly tokens: readonly ToldToken[];
+  /** Told first, where it was asked for: the prompt as the model reads it. The first token has nothing before it. */
+  readonly prompt?: NonNullable<Begun["prompts"][number]["scored"]>;
+}
 
 /** What a run needs of who opened it. */
 export interface RunHome {
@@ -79,10 +93,14 @@ export class Run {
   /** Goes on with a prompt, answers a source or a conversation, piece by piece as it is written. */
   async *generate(prompt: GivenPrompt, options: PageWriteOptions = {}): AsyncGenerator<string> {
     const ask = writeAsk([wantedPrompt(prompt)], options);
-    const pieces = new Channel<string>();
+    yield* this.#streamed<string>(ask, options, (pieces) => ({ piece: ({ text }) => text !== "" && pieces.push(text) }));
+  }
+
+  async *#streamed<Item>(ask: WriteAsk, options: CallOptions, listener: (pieces: Channel<Item>) => Listener): AsyncGenerator<Item> {
+    const pieces = new Channel<Item>();
     const leaving = new AbortController(); // whoever stops listening need not say so
     const signal = options.signal ? AbortSignal.any([options.signal, leaving.signal]) : leaving.signal;
-    const written = this.#ask(ask, { ...options, signal }, { piece: ({ text }) => text !== "" && pieces.push(text) });
+    const written = this.#ask(ask, { ...options, signal }, listener(pieces));
     written.then(
       () => pieces.end(),
       (error) => pieces.end({ error }),
@@ -92,6 +110,22 @@ export class Run {
     } finally {
       leaving.abort();
     }
+  }
+
+  /**
+   * The same token by token, each with its log-probability and so many others that could have come; with `echo`, first the prompt's own. Prompts may
+   * be token ids: what was written with another token in some place is gone on with from there.
+   */
+  async *write(
+    prompt: GivenPrompt,
+    { top = 0, echo = false, ...options }: PageWriteOptions & { readonly top?: number; readonly echo?: boolean } = {},
+  ): AsyncGenerator<WrittenPiece> {
+    const ask = { ...writeAsk([wantedPrompt(prompt)], options), top, ...(echo && { echo }) };
+    yield* this.#streamed<WrittenPiece>(ask, options, (pieces) => ({
+      begun: ({ prompts: [begun] }) => echo && pieces.push({ text: "", count: 0, tokens: [], prompt: begun.scored ?? [] }),
+      piece: ({ text, count, tokens = [], ended, finish }) =>
+        pieces.push({ text, count, tokens, ...(ended && { ended }), ...(finish && { finish }) }),
+    }));
   }
 
   /** Whole texts for many prompts at once: for each prompt, its samples. With `top`, every token comes with its log-probability and that many others. */
@@ -104,7 +138,7 @@ export class Run {
     return this.#written(ask, options);
   }
 
-  /** The likeliest texts as a whole, by beam search. */
+  /** The likeliest texts as a whole, by beam search, with their tokens. */
   async best(
     prompts: readonly GivenPrompt[],
     {
@@ -115,7 +149,8 @@ export class Run {
     }: PageWriteOptions & { readonly beams: number; readonly lengthPenalty?: number; readonly samples?: number } = { beams: usualBeams },
   ): Promise<PageSample[][]> {
     const counts = { samples: wantedCount("samples", samples, wantedPrompts(prompts).length), beams: wantedCount("beams", beams) };
-    return this.#written({ ...writeAsk(prompts, options), ...counts, ...(lengthPenalty !== undefined && { lengthPenalty }) }, options);
+    const ask = { ...writeAsk(prompts, options), ...counts, top: 0, ...(lengthPenalty !== undefined && { lengthPenalty }) };
+    return this.#written(ask, options);
   }
 
   async classify(texts: readonly string[], options: CallOptions = {}): Promise<readonly Classification[]> {
@@ -250,15 +285,22 @@ export class Run {
 
   async #written(ask: WriteAsk, options: CallOptions): Promise<PageSample[][]> {
     const all = ask.prompts.map(() =>
-      Array.from({ length: ask.samples }, () => ({ text: "", finish: "length" as Sample["finish"], count: 0, told: [] as ToldToken[] })),
+      Array.from({ length: ask.samples }, () => ({
+        text: "",
+        finish: "length" as Sample["finish"],
+        count: 0,
+        told: [] as ToldToken[],
+        ended: undefined as Piece["ended"],
+      })),
     );
     await this.#ask(ask, options, {
-      piece({ prompt, sample, text, count, tokens = [], finish }) {
+      piece({ prompt, sample, text, count, tokens = [], ended, finish }) {
         const one = all[prompt][sample];
         one.text += text;
         one.count = count;
         one.told.push(...tokens);
         if (finish) one.finish = finish;
+        if (ended) one.ended = ended;
       },
     });
     return all;
