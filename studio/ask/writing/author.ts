@@ -1,0 +1,189 @@
+import { batch, type Signal, signal } from "@preact/signals";
+import type { GivenPrompt, Piece } from "../../../src/protocol/messages.ts";
+import type { Run } from "../../../src/worker/run.ts";
+import { messageOf, withModel } from "../../stores/models.ts";
+import { type Asked, quiet } from "../asked.ts";
+import {
+  type BranchTree,
+  begun as begunTree,
+  branchAt,
+  branched,
+  grown,
+  noBranches,
+  readKept,
+  type ShownToken,
+  textOf,
+} from "./branches.ts";
+import type { Place } from "./filters.ts";
+import type { WriteSettings } from "./settings.ts";
+
+// Who writes: reads a prompt, goes on with it token by token, and keeps every branch.
+
+export type AuthorState = "idle" | "reading" | "writing";
+
+/** Others that are told at each place: all of a small vocabulary, and else enough to see what filters cut. */
+const mostTold = 64;
+export const toldOf = (vocab: number): number => (vocab <= 2 * mostTold ? vocab : mostTold);
+
+/** A prompt as the model reads it, and what it says of the token after it. */
+export interface ReadPrompt {
+  readonly given: GivenPrompt;
+  readonly tokens: readonly ShownToken[];
+  readonly next: Place;
+}
+
+export class Author {
+  readonly tree: Signal<BranchTree> = signal(noBranches);
+  readonly prompt: Signal<ReadPrompt | undefined> = signal(undefined);
+  readonly state: Signal<AuthorState> = signal("idle");
+  readonly failed: Signal<string | undefined> = signal(undefined);
+  /** Token ids that an address was read from, or written to, last. */
+  kept = "";
+  readonly #asked: Asked;
+  #stop: AbortController | undefined;
+
+  constructor(asked: Asked) {
+    this.#asked = asked;
+  }
+
+  get #top(): number {
+    return toldOf(this.#asked.facts.vocab);
+  }
+
+  stop(): void {
+    this.#stop?.abort();
+  }
+
+  /** Reads a prompt anew: what was written from another is left. */
+  async read(given: GivenPrompt): Promise<void> {
+    if (JSON.stringify(given) === JSON.stringify(this.prompt.value?.given)) return;
+    await this.#work("reading", async (model, signal) => {
+      const prompt = await this.#read(model, given, signal);
+      batch(() => {
+        if (this.prompt.value) this.tree.value = noBranches;
+        this.prompt.value = prompt;
+      });
+    });
+  }
+
+  async #read(model: Run, given: GivenPrompt, signal: AbortSignal): Promise<ReadPrompt> {
+    let [tokens, next]: [readonly ShownToken[], Place] = [[], { top: [] }];
+    for await (const piece of model.write(given, { ...quiet, signal, echo: true, top: this.#top, tokens: 1, temperature: 0 })) {
+      tokens = piece.prompt ?? tokens;
+      next = piece.tokens[0] ?? piece.ended ?? next;
+    }
+    return { given, tokens, next };
+  }
+
+  /** Goes on with the text that is read; where there is none, begins one. */
+  async goOn(settings: WriteSettings): Promise<void> {
+    const open = branchAt(this.tree.value, this.tree.value.chosen);
+    if (!open || open.ended) this.tree.value = begunTree(this.tree.value);
+    await this.#write(settings);
+  }
+
+  /** Another text from the same prompt. */
+  async again(settings: WriteSettings): Promise<void> {
+    this.tree.value = begunTree(this.tree.value);
+    await this.#write(settings);
+  }
+
+  /** Says another token at a place of the text, and goes on from there; what was written before stays. */
+  async branch(place: number, token: ShownToken, settings: WriteSettings): Promise<void> {
+    if (!branchAt(this.tree.value, this.tree.value.chosen)) this.tree.value = begunTree(this.tree.value);
+    const { tree, isNew } = branched(this.tree.value, place, token);
+    this.tree.value = tree;
+    if (isNew) await this.#write(settings);
+  }
+
+  choose(number: number): void {
+    if (this.state.value !== "writing") this.tree.value = { ...this.tree.value, chosen: number };
+  }
+
+  async #write({ tokens, seed, ...sampling }: WriteSettings): Promise<void> {
+    const number = this.tree.value.chosen;
+    await this.#work("writing", async (model, signal) => {
+      const ids = [...(this.prompt.value?.tokens ?? []), ...textOf(this.tree.value, number)].map(({ id }) => id);
+      const pieces = new Frames((fresh, ended) => {
+        this.tree.value = grown(this.tree.value, number, fresh, ended);
+      });
+      const written = model.write(ids, { ...quiet, ...sampling, seed, tokens, top: this.#top, signal });
+      try {
+        for await (const piece of written) pieces.add(piece.tokens, piece.ended);
+      } finally {
+        pieces.flush();
+      }
+    });
+  }
+
+  /** Branches of an address: their tokens are scored again, and stand as they stood. */
+  async restore(given: GivenPrompt, kept: string, chosen: number): Promise<void> {
+    const branches = readKept(kept);
+    this.kept = kept;
+    await this.#work("reading", async (model, signal) => {
+      const prompt = await this.#read(model, given, signal);
+      const before = prompt.tokens.map(({ id }) => id);
+      let tree = noBranches;
+      for (const { parent, from, start, ids } of branches) {
+        const shared = parent === undefined ? [] : textOf(tree, parent).slice(0, from);
+        const all = [...before, ...shared.map(({ id }) => id), ...ids];
+        const tokens = (await this.#scored(model, all, signal)).slice(-ids.length || all.length);
+        const branch = { number: tree.branches.length, ...(parent !== undefined && { parent }), from: shared.length, tokens, start };
+        tree = { branches: [...tree.branches, branch], chosen: branch.number };
+      }
+      batch(() => {
+        this.prompt.value = prompt;
+        this.tree.value = { ...tree, chosen: chosen < tree.branches.length ? chosen : tree.branches.length - 1 };
+      });
+    });
+  }
+
+  async #scored(model: Run, ids: readonly number[], signal: AbortSignal): Promise<readonly ShownToken[]> {
+    for await (const { prompt } of model.write(ids, { ...quiet, signal, echo: true, top: this.#top, tokens: 0 })) if (prompt) return prompt;
+    return [];
+  }
+
+  /** One thing at a time: what comes later ends what was under way. */
+  async #work(state: AuthorState, work: (model: Run, signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.#stop?.abort();
+    const stop = new AbortController();
+    this.#stop = stop;
+    batch(() => {
+      this.state.value = state;
+      this.failed.value = undefined;
+    });
+    try {
+      await withModel(this.#asked.name, this.#asked.step, (model) => work(model, stop.signal));
+    } catch (error) {
+      if (!stop.signal.aborted) this.failed.value = messageOf(error);
+    } finally {
+      if (this.#stop === stop) this.state.value = "idle";
+    }
+  }
+}
+
+/** Tokens come faster than a screen shows them: those of one frame are shown together. */
+class Frames {
+  readonly #show: (tokens: readonly ShownToken[], ended: Piece["ended"]) => void;
+  #tokens: ShownToken[] = [];
+  #ended: Piece["ended"];
+  #frame: number | undefined;
+
+  constructor(show: (tokens: readonly ShownToken[], ended: Piece["ended"]) => void) {
+    this.#show = show;
+  }
+
+  add(tokens: readonly ShownToken[], ended: Piece["ended"]): void {
+    this.#tokens.push(...tokens);
+    this.#ended ??= ended;
+    this.#frame ??= requestAnimationFrame(() => this.flush());
+  }
+
+  flush(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    this.#frame = undefined;
+    if (this.#tokens.length > 0 || this.#ended) this.#show(this.#tokens, this.#ended);
+    this.#tokens = [];
+    this.#ended = undefined;
+  }
+}

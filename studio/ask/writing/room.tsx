@@ -1,0 +1,211 @@
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { GivenPrompt } from "../../../src/protocol/messages.ts";
+import { address, count, put } from "../../address.ts";
+import { SaveMenu } from "../../parts/save.tsx";
+import { Slider } from "../../parts/slider.tsx";
+import { Failed } from "../../parts/states.tsx";
+import type { Asked } from "../asked.ts";
+import { TextField } from "../text-field.tsx";
+import { Author } from "./author.ts";
+import { branchAt, keptOf, ownerOf, textOf } from "./branches.ts";
+import { type Message, messagesOf, Turns } from "./chat.tsx";
+import { ChoiceList } from "./choices.tsx";
+import { filtered, type Place } from "./filters.ts";
+import { putSetting, usedSettings, writeSettings } from "./settings.ts";
+import { WrittenText } from "./text.tsx";
+import { BranchList } from "./tree.tsx";
+
+// Writing: a prompt, and what the model goes on with. Each token shows how sure it was; another one in its place makes a branch.
+
+/** Addresses longer than this are cut by some who pass them on. */
+const longestKept = 6000;
+
+export function WritingRoom({ asked }: { readonly asked: Asked }) {
+  const { params } = address.value;
+  const { facts, name, step } = asked;
+  const author = useMemo(() => new Author(asked), [name, step]);
+  const isChat = facts.chat === "own";
+  const turns = isChat ? messagesOf(params.chat) : [];
+  const text = params.text ?? (isChat ? "" : asked.example);
+  const prompt: GivenPrompt = isChat ? [...turns, { role: "user", content: text }] : text;
+  const said = JSON.stringify(prompt);
+  const { tree: kept = "" } = params;
+  useEffect(() => {
+    if (text === "") return;
+    if (kept !== "" && kept !== author.kept) void author.restore(prompt, kept, count("at") ?? 0);
+    else void author.read(prompt);
+  }, [author, said, kept]);
+  useEffect(() => () => author.stop(), [author]);
+  useSignalEffect(() => {
+    const [tree, state] = [author.tree.value, author.state.value];
+    if (state !== "idle" || tree.branches.length === 0) return;
+    const now = keptOf(tree);
+    author.kept = now.length > longestKept ? "" : now;
+    put({ tree: author.kept || undefined, at: tree.chosen || undefined });
+  });
+  const write = () => void author.goOn(usedSettings());
+  return (
+    <div class="asking">
+      <div class="stack">
+        {isChat && <Turns turns={turns} />}
+        <TextField
+          label={isChat ? "You" : "Prompt: the model goes on with it"}
+          value={text}
+          change={(value) => put({ text: value === "" ? undefined : value, tree: undefined, at: undefined })}
+          keys={(event) => {
+            if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+            event.preventDefault();
+            write();
+          }}
+        />
+        <Text asked={asked} author={author} reply={isChat ? (answer) => goOnTalking(turns, text, answer) : undefined} />
+      </div>
+      <aside class="stack" aria-label="How it is written">
+        <section class="panel">
+          <h2>How the next token is chosen</h2>
+          {writeSettings.map((setting) => (
+            <Slider key={setting.name} {...setting} value={usedSettings()[setting.name]} choose={(value) => putSetting(setting, value)} />
+          ))}
+        </section>
+        <Branches author={author} />
+      </aside>
+    </div>
+  );
+}
+
+/** What was said so far, and room for the next word. */
+function goOnTalking(turns: readonly Message[], text: string, answer: string): void {
+  const all = [...turns, { role: "user", content: text }, { role: "assistant", content: answer }];
+  put({ chat: JSON.stringify(all), text: undefined, tree: undefined, at: undefined }, "push");
+}
+
+function Text({ asked, author, reply }: { readonly asked: Asked; readonly author: Author; readonly reply?: (answer: string) => void }) {
+  const [pointed, point] = useState<number>();
+  const [pinned, pin] = useState<number>();
+  const settings = usedSettings();
+  const [tree, state, prompt] = [author.tree.value, author.state.value, author.prompt.value];
+  const tokens = textOf(tree);
+  const shownPrompt = reply ? [] : (prompt?.tokens ?? []);
+  const branch = branchAt(tree, tree.chosen);
+  const isWriting = state === "writing";
+  const all = [...shownPrompt, ...tokens];
+  const at = pointed ?? pinned ?? all.length;
+  const place: Place | undefined = at < all.length ? all[at] : tokens.length === 0 ? prompt?.next : branch?.ended;
+  const own = at - shownPrompt.length; // places of the written text
+  const before = [...(prompt?.tokens ?? []), ...tokens.slice(0, Math.max(0, own))].map(({ id }) => id);
+  const forks = new Set(
+    tree.branches.flatMap(({ parent, from }) =>
+      parent !== undefined && ownerOf(tree, tree.chosen, from) === parent ? [from + shownPrompt.length] : [],
+    ),
+  );
+  const words = tokens.map(({ text }) => text).join("");
+  return (
+    <>
+      <div class="row">
+        {isWriting ? (
+          <button type="button" class="first wide" onClick={() => author.stop()}>
+            Stop
+          </button>
+        ) : (
+          <button type="button" class="first wide" disabled={!prompt || state !== "idle"} onClick={() => void author.goOn(settings)}>
+            {tokens.length === 0 || branch?.ended ? "Write" : "Go on"}
+          </button>
+        )}
+        <button
+          type="button"
+          disabled={tokens.length === 0 || isWriting}
+          onClick={() => {
+            const seed = (settings.seed % 100) + 1;
+            put({ seed });
+            void author.again({ ...settings, seed });
+          }}
+          title="Another text from the same prompt, with the next seed; this one stays among the branches"
+        >
+          Once more
+        </button>
+        {reply && (
+          <button type="button" disabled={words === "" || isWriting} onClick={() => reply(words.trim())}>
+            Reply
+          </button>
+        )}
+        <span class="soft" role="status">
+          {state === "reading"
+            ? "It reads."
+            : isWriting
+              ? `${tokens.length} tokens`
+              : tokens.length > 0
+                ? `${tokens.length} tokens written.`
+                : ""}
+        </span>
+        <span class="space" />
+        <SaveMenu name={`${asked.name}-text`} json={() => ({ prompt: prompt?.given, settings, ...tree })} />
+      </div>
+      {author.failed.value && <Failed message={author.failed.value} />}
+      <div class={`text-and-choices ${asked.facts.tokenizer === "word" ? "spaced" : ""}`}>
+        <WrittenText
+          prompt={shownPrompt}
+          tokens={tokens}
+          end={isWriting ? undefined : branch?.ended}
+          isWriting={isWriting}
+          pointed={pointed}
+          pinned={pinned}
+          forks={forks}
+          point={point}
+          pin={pin}
+        />
+        <section class="here" aria-label="What could come here">
+          <h2>{headOf(at, all.length, own)}</h2>
+          {place && place.top.length > 0 ? (
+            <ChoiceList
+              found={filtered(place, samplingOf(settings), before, asked.facts.vocab)}
+              taken={all[at]?.id}
+              isBusy={isWriting}
+              choose={
+                own < 0
+                  ? undefined
+                  : ({ id, text, logProbability }) => {
+                      pin(undefined);
+                      point(undefined);
+                      void author.branch(own, { id, text, logProbability, bytes: null, top: place.top, total: place.total }, settings);
+                    }
+              }
+            />
+          ) : (
+            <p class="soft">
+              Point at a token to see what else could have come there. A click keeps it, and a click on another token writes on with that
+              one.
+            </p>
+          )}
+        </section>
+      </div>
+    </>
+  );
+}
+
+const headOf = (at: number, all: number, own: number): string => {
+  if (at >= all) return "What comes next";
+  return own < 0 ? "What it expected in the prompt" : `What could come as token ${own + 1}`;
+};
+
+const samplingOf = ({ temperature, topK, topP, minP, repetitionPenalty }: ReturnType<typeof usedSettings>) => ({
+  temperature,
+  topK,
+  topP,
+  minP,
+  repetitionPenalty,
+});
+
+function Branches({ author }: { readonly author: Author }) {
+  const tree = author.tree.value;
+  return (
+    <section class="panel">
+      <h2>Branches</h2>
+      {tree.branches.length === 0 ? (
+        <p class="soft">Every text that is written stays here. Choose another token in a text, and it branches.</p>
+      ) : (
+        <BranchList tree={tree} choose={(number) => author.choose(number)} />
+      )}
+    </section>
+  );
+}
