@@ -1,6 +1,7 @@
 import type { Attribution } from "../../../src/inspection/attribution.ts";
 import { address, put } from "../../address.ts";
 import { TokenText } from "../../parts/token-strip.tsx";
+import { Switch } from "../switch.tsx";
 
 // Tokens coloured by what they did to an answer: orange spoke for it, blue against.
 
@@ -20,22 +21,17 @@ const methods = {
 } as const;
 
 export function Attributed({ found: { parts } }: { readonly found: Attribution }) {
-  const method = address.value.params.by === "gradient" ? methods.gradient : methods.without;
+  const by = address.value.params.by === "gradient" ? "gradient" : "without";
+  const method = methods[by];
   const most = Math.max(1e-9, ...parts.flatMap((part) => part[method.key].map(Math.abs)));
   return (
     <div class="stack">
-      <div class="row" role="group" aria-label="How it is found">
-        {Object.entries(methods).map(([name, { label }]) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={label === method.label}
-            onClick={() => put({ by: name === "gradient" ? name : undefined })}
-          >
-            {label}
-          </button>
-        ))}
-      </div>
+      <Switch
+        label="How it is found"
+        ways={{ without: methods.without.label, gradient: methods.gradient.label }}
+        chosen={by}
+        choose={(name) => put({ by: name === "gradient" ? name : undefined })}
+      />
       {parts.map((part) => (
         <ol key={part.of} class="attributed" aria-label={`Tokens of the ${part.of}`}>
           {part.tokens.map((token, place) => {

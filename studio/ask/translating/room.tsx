@@ -10,6 +10,7 @@ import { TokenText } from "../../parts/token-strip.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
 import { Bar } from "../bars.tsx";
+import { Switch } from "../switch.tsx";
 import { TextField } from "../text-field.tsx";
 import { WrittenText } from "../writing/text.tsx";
 import { AlignmentLines } from "./lines.tsx";
@@ -133,14 +134,12 @@ function Aligned({ asked: { name, step }, source, target }: { readonly asked: As
       <header>
         <h2>Which words it came from</h2>
         <div class="row">
-          <div class="row" role="group" aria-label="How it is drawn">
-            <button type="button" aria-pressed={!isMap} onClick={() => put({ show: undefined })}>
-              Lines
-            </button>
-            <button type="button" aria-pressed={isMap} onClick={() => put({ show: "map" })}>
-              Map
-            </button>
-          </div>
+          <Switch
+            label="How it is drawn"
+            ways={{ lines: "Lines", map: "Map" }}
+            chosen={isMap ? "map" : "lines"}
+            choose={(way) => put({ show: way === "map" ? way : undefined })}
+          />
           {waited.state === "ready" && (
             <SaveMenu
               name={`${name}-alignment`}
