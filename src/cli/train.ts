@@ -15,8 +15,8 @@ import { type Changes, changeable } from "../runs/resume.ts";
 import { resumeRun, trainRun } from "../runs/train-run.ts";
 import { taskNames } from "../text/columns.ts";
 import { type NormalForm, normalForms } from "../tokens/normaliser.ts";
-import { tokenizerKinds } from "../tokens/tokenizer.ts";
 import type { Compression } from "../training/carrier.ts";
+import { whatIs } from "../training/options.ts";
 import { bareCommand } from "./commands.ts";
 import { flagWords } from "./flag-words.ts";
 import { addFlags, columnFlags, modelFlags, trainingFlags, typed, typedColumns, typedFlags } from "./flags.ts";
@@ -26,42 +26,29 @@ import { duration, Progress } from "./terminal.ts";
 import { classWeights, positive, scopes, share, wholeNumber } from "./values.ts";
 
 const dataFlags: readonly Option[] = [
-  new Option(
-    "--task <task>",
-    "what to learn (inferred from the data where it can be; mlm, words that are hidden in text, is only learned if it is asked for)",
-  ).choices(taskNames),
+  new Option("--task <task>", whatIs("task")).choices(taskNames),
   new Option("--recipe <name>", "a ready task, with its own data and settings; see qkv recipes"),
   new Option("--full", "the long setting of the recipe; the quick one is the default"),
-  new Option(
-    "--from <model>",
-    "go on from the weights of a run, a folder of Hugging Face or a .gguf file, with its tokenizer and its model",
-  ),
+  new Option("--from <model>", whatIs("from")),
   new Option("--preset <name>", "model sizes by name: gpt2, gpt3-6.7b, transformer-base, …"),
-  new Option("--tokenizer <kind>", `${tokenizerKinds.join(", ")}, or a tokenizer.json`),
-  new Option("--vocab <n>", "entries of the tokenizer that is trained").argParser(wholeNumber),
-  new Option("--lowercase", "the tokenizer that is trained reads everything in lower case"),
-  new Option("--normalize <form>", "the Unicode normal form that it reads (default none)").choices(normalForms),
+  new Option("--tokenizer <kind>", whatIs("tokenizer")),
+  new Option("--vocab <n>", whatIs("vocab")).argParser(wholeNumber),
+  new Option("--lowercase", whatIs("lowercase")),
+  new Option("--normalize <form>", whatIs("normalize")).choices(normalForms),
 ];
 
 const loraFlags: readonly Option[] = [
-  new Option("--lora <rank>", "train an adapter of this rank beside the weights of --from, which stay as they are").argParser(wholeNumber),
-  new Option("--lora-alpha <n>", "what is learned counts alpha/rank times (default twice the rank)").argParser(positive),
-  new Option("--lora-dropout <share>", "share of an adapter's inputs that are dropped while training (default 0)").argParser(share),
-  new Option(
-    "--lora-targets <names>",
-    "the matrices that get an adapter: q,k,v,out,gate,expand,contract …, or all (default q,v)",
-  ).argParser(scopes),
+  new Option("--lora <rank>", whatIs("lora.rank")).argParser(wholeNumber),
+  new Option("--lora-alpha <n>", whatIs("lora.alpha")).argParser(positive),
+  new Option("--lora-dropout <share>", whatIs("lora.dropout")).argParser(share),
+  new Option("--lora-targets <names>", whatIs("lora.targets")).argParser(scopes),
 ];
 
-const labelFlags: readonly Option[] = [
-  new Option("--class-weights <how>", "how much each label counts: balanced (the rarer the more), label=weight,…, or none").argParser(
-    classWeights,
-  ),
-];
+const labelFlags: readonly Option[] = [new Option("--class-weights <how>", whatIs("classWeights")).argParser(classWeights)];
 
 const splitFlags: readonly Option[] = [
   new Option("--valid <file>", "validation data"),
-  new Option("--valid-fraction <share>", "share of the data to validate with, where there is no --valid (default 0.1)").argParser(share),
+  new Option("--valid-fraction <share>", whatIs("validFraction")).argParser(share),
 ];
 
 const placeFlags: readonly Option[] = [
