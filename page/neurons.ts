@@ -1,15 +1,12 @@
-import { colourAt } from "../src/pictures/colour.ts";
 import { decimal } from "../src/pictures/number.ts";
 import { bytesOf, type Packed, type PageHead, valuesOf } from "../src/pictures/page-data.ts";
 import { create, part, perFrame } from "./dom.ts";
-import { rowOf, strongest, weightAt } from "./pattern.ts";
+import { weightAt } from "./pattern.ts";
+import { productsOf, stripOf, strongestDimensions } from "./products.ts";
 import type { Viewer } from "./state.ts";
 import { named } from "./words.ts";
 
 // The neuron view: how a query and a key make a score, dimension by dimension.
-
-const keysShown = 6;
-const dimensionsNamed = 4;
 
 interface Unpacked {
   readonly size: number;
@@ -49,15 +46,7 @@ const reason = ({ shown, look }: Viewer): string =>
 
 function rows(viewer: Viewer, { size, q, k }: Unpacked): HTMLElement[] {
   const { look, pattern, spot } = viewer;
-  const query = spot.query ?? strongest(rowsOfKey(viewer, spot.key ?? 0), 1)[0] ?? 0;
-  const others = strongest(rowOf(pattern, query), keysShown).filter((key) => key !== spot.key);
-  const keys = spot.key === undefined ? others : [spot.key, ...others.slice(0, keysShown - 1)];
-  const own = q.subarray(query * size, (query + 1) * size);
-  const products = keys.map((key) => own.map((value, i) => value * k[key * size + i]));
-  const reach = {
-    vectors: Math.max(largest(own), ...keys.map((key) => largest(k.subarray(key * size, (key + 1) * size)))),
-    products: Math.max(...products.map(largest), 1e-9),
-  };
+  const { query, keys, own, products, scores, reach } = productsOf(pattern, { size, scale: look.scale ?? 1, q, k }, spot);
   const heading = ["", "k", "q × k", `q·k${look.scale === 1 ? "" : ` · ${decimal(look.scale ?? 1, 3)}`}`, "weight"];
   const first = create(
     "tr",
@@ -73,12 +62,11 @@ function rows(viewer: Viewer, { size, q, k }: Unpacked): HTMLElement[] {
       {},
       first,
       ...keys.flatMap((key, i) => {
-        const score = products[i].reduce((sum, value) => sum + value, 0) * (look.scale ?? 1);
         const cells = [
           create("th", { scope: "row" }, create("bdi", { class: "token" }, named(look.tokens, key))),
           create("td", {}, strip(k.subarray(key * size, (key + 1) * size), reach.vectors, `the key ${look.tokens[key]}`)),
           create("td", {}, strip(products[i], reach.products, strongestDimensions(products[i]))),
-          create("td", { class: "number" }, decimal(score)),
+          create("td", { class: "number" }, decimal(scores[i])),
           create("td", { class: "number" }, decimal(weightAt(pattern, query, key))),
         ];
         const row = create("tr", key === spot.key ? { class: "chosen" } : {}, ...cells);
@@ -89,22 +77,10 @@ function rows(viewer: Viewer, { size, q, k }: Unpacked): HTMLElement[] {
   ];
 }
 
-const rowsOfKey = ({ pattern }: Viewer, key: number): Float32Array =>
-  Float32Array.from({ length: pattern.queries }, (_, query) => weightAt(pattern, query, key));
-
-const largest = (values: Float32Array): number => values.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-
-const strongestDimensions = (products: Float32Array): string =>
-  `most from dimensions ${strongest(products, dimensionsNamed)
-    .map((dimension) => `${dimension} (${products[dimension] > 0 ? "+" : "−"}${decimal(Math.abs(products[dimension]))})`)
-    .join(", ")}`;
-
 /** Numbers as colours side by side: blue below zero, orange above. */
 function strip(values: Float32Array, reach: number, words: string): HTMLCanvasElement {
   const canvas = create("canvas", { class: "strip", role: "img", "aria-label": words, title: words });
   [canvas.width, canvas.height] = [values.length, 1];
-  const image = new ImageData(values.length, 1);
-  for (const [i, value] of values.entries()) image.data.set([...colourAt("diverging", 0.5 + value / (2 * (reach || 1))), 255], 4 * i);
-  canvas.getContext("2d")?.putImageData(image, 0, 0);
+  canvas.getContext("2d")?.putImageData(stripOf(values, reach), 0, 0);
   return canvas;
 }

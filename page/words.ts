@@ -22,7 +22,12 @@ export function words(viewer: Viewer): void {
   });
 }
 
-function sentence({ pattern, look: { tokens, targetTokens }, spot: { query, key } }: Viewer): string {
+/** What a spot of a pattern says. */
+export function sentence({
+  pattern,
+  look: { tokens, targetTokens },
+  spot: { query, key },
+}: Pick<Viewer, "pattern" | "spot"> & { readonly look: Pick<Viewer["look"], "tokens" | "targetTokens"> }): string {
   const decimals = decimalsFor(pattern.scale.high);
   const list = (names: readonly string[], weights: Float32Array) =>
     strongest(weights, 5)
