@@ -75,7 +75,7 @@ export function LineChart({ label, lines, height = 220, scale = "linear", versio
       context.fillText(digits(tick), margin.left - 6, y(tick) + 4);
     }
     context.textAlign = "center";
-    for (const tick of xs.ticks) if (x(tick) < width - 16) context.fillText(tick.toLocaleString("en"), x(tick), height - 6);
+    for (const tick of xs.ticks) context.fillText(tick.toLocaleString("en"), Math.min(x(tick), width - 18), height - 6);
     for (const { series, colour, weight = "full" } of lines) {
       context.strokeStyle = colour;
       context.fillStyle = colour;

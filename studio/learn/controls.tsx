@@ -91,7 +91,7 @@ function MoreSteps({ steps, go }: { readonly steps: number; readonly go: (steps:
       <button type="submit">Go on to step</button>
       <input
         type="number"
-        class="short"
+        class="short-number"
         aria-label="The step to go on to"
         min={steps + 1}
         value={typed || 2 * steps}

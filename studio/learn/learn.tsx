@@ -5,8 +5,8 @@ import { Empty, Failed, Loading } from "../parts/states.tsx";
 import { lives } from "../stores/live.ts";
 import { messageOf } from "../stores/models.ts";
 import { nameOf, runs, runsError } from "../stores/runs.ts";
+import { NewTraining } from "./begin/new-training.tsx";
 import { beginFirst, isFirstVisit } from "./first.ts";
-import { NewTraining } from "./new-training.tsx";
 import { RunList } from "./run-list.tsx";
 import { Watch } from "./watch.tsx";
 

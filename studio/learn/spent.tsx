@@ -24,7 +24,8 @@ export function Spent({ live }: { readonly live: Live }) {
       </div>
       <ul class="keys">
         {parts.map(({ name, seconds }, i) => (
-          <li key={name} data-series={i + 1}>
+          <li key={name}>
+            <span class="swatch" data-series={i + 1} />
             {name} {percent(seconds / all)}
           </li>
         ))}

@@ -117,7 +117,7 @@ function Prompt({ live }: { readonly live: Live }) {
   return (
     <label class="stack">
       <small>{live.task === "lm" ? "It goes on from" : "It reads"}</small>
-      <input type="text" dir="auto" value={typed ?? known} onInput={(event) => setTyped(event.currentTarget.value)} />
+      <input type="text" class="prompt" dir="auto" value={typed ?? known} onInput={(event) => setTyped(event.currentTarget.value)} />
     </label>
   );
 }

@@ -1,0 +1,109 @@
+import { useState } from "preact/hooks";
+import { roofline } from "../../../src/pictures/roofline.ts";
+import type { TrainingPlan } from "../../../src/worker/found.ts";
+import { amount, bytes, digits } from "../../parts/numbers.ts";
+import { Picture } from "../../parts/picture.tsx";
+
+// What it will cost, before it begins.
+
+export function PlanPanel({ plan, isNew }: { readonly plan: TrainingPlan; readonly isNew: boolean }) {
+  const { cost, parameters, trained, tokens, examples, valid, vocab, tokenizer, epochs, flops, model, task, training } = plan;
+  const { bytes: sizes, flopsPerToken } = cost;
+  const memory = sizes.weights + sizes.gradients + sizes.optimizer + sizes.activations;
+  const rows: readonly (readonly [name: string, value: string, hint?: string])[] = [
+    ["model", `${"model" in model ? model.model : "own"}, ${task}`],
+    ["parameters", amount(parameters), trained < parameters ? `${amount(trained)} of them are trained` : undefined],
+    ["tokens", `${amount(tokens)}, ${amount(vocab)} different`, `cut by ${tokenizer}`],
+    ["examples", `${amount(examples)} to learn, ${amount(valid)} held out`, "of one text, its windows"],
+    ["seen", `${digits(Number(epochs.toPrecision(2)))} times in ${training.steps.toLocaleString("en")} steps`],
+    ["arithmetic", `${scaled(flops)}FLOP`, "of all steps"],
+    ["a token learned", flopsPerToken.training === undefined ? "–" : `${scaled(flopsPerToken.training)}FLOP`],
+    ["a token written", flopsPerToken.writing === undefined ? "–" : `${scaled(flopsPerToken.writing)}FLOP`],
+    ["memory to train", bytes(memory)],
+    ["KV cache", sizes.kvCache === 0 ? "none" : bytes(sizes.kvCache), `of ${cost.decode.toLocaleString("en")} tokens`],
+  ];
+  return (
+    <div class="stack" aria-busy={!isNew}>
+      <table class="plan">
+        <tbody>
+          {rows.map(([name, value, hint]) => (
+            <tr key={name} title={hint}>
+              <th scope="row">{name}</th>
+              <td>{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <Memory sizes={sizes} all={memory} />
+      <Roof plan={plan} />
+      {plan.warnings.length > 0 && (
+        <ul class="warnings" aria-label="Warnings">
+          {plan.warnings.map((sentence) => (
+            <li key={sentence}>{sentence}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Where the bytes are. */
+function Memory({ sizes, all }: { readonly sizes: TrainingPlan["cost"]["bytes"]; readonly all: number }) {
+  const parts = [
+    ["weights", sizes.weights],
+    ["gradients", sizes.gradients],
+    ["optimizer", sizes.optimizer],
+    ["activations", sizes.activations],
+  ] as const;
+  return (
+    <>
+      <div class="shares" aria-hidden="true">
+        {parts.map(([name, value], i) => (
+          <span key={name} data-part={i + 1} style={{ flexGrow: value / all }} />
+        ))}
+      </div>
+      <ul class="keys">
+        {parts.map(([name, value], i) => (
+          <li key={name}>
+            <span class="swatch" data-part={i + 1} />
+            {name} {bytes(value)}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** What a usual processor can do; nobody measured this one. */
+const usual = { peakFlops: 1e11, peakBytes: 2e10 };
+
+function Roof({ plan }: { readonly plan: TrainingPlan }) {
+  const [isOpen, setOpen] = useState(false);
+  const points = (plan.cost.phases.training?.parts ?? []).map(({ name, flops, bytes: moved }) => ({ name, flops, bytes: moved }));
+  if (points.length === 0) return null;
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Roofline of a training step</summary>
+      {isOpen && (
+        <>
+          <Picture
+            svg={roofline({ ...usual, points, title: "Training step, by part" })}
+            alt="Parts of the model by their arithmetic for each byte that is moved, under the roofs of memory and arithmetic"
+          />
+          <small>
+            What stands on the slope waits for memory, what stands under the flat roof for arithmetic; of a processor with 100 GFLOP/s and
+            20 GB/s.
+          </small>
+        </>
+      )}
+    </details>
+  );
+}
+
+/** 1.23 k, M, G … */
+function scaled(value: number): string {
+  const names = ["", "k", "M", "G", "T", "P", "E"];
+  let [size, unit] = [value, 0];
+  while (size >= 1000 && unit < names.length - 1) [size, unit] = [size / 1000, unit + 1];
+  return `${Number(size.toPrecision(3))} ${names[unit]}`;
+}

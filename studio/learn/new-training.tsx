@@ -1,1 +1,0 @@
-export const NewTraining = () => <h1>New training</h1>;
