@@ -447,7 +447,11 @@ export const modelOptions: readonly Option[] = [
       toggle,
       "the output weights are those of the embeddings",
       "The same table turns tokens into vectors and vectors into scores of tokens: fewer parameters, and often a better model.",
-      { tasks: writers.tasks, usual: true, without: "output weights of their own, not those of the embeddings" },
+      {
+        tasks: writers.tasks,
+        chosen: "on for Transformers, off for an RNN",
+        without: "output weights of their own, not those of the embeddings",
+      },
     ],
     [
       "model.embeddingNorm",

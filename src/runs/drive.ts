@@ -157,6 +157,7 @@ export async function* drive(
     perEpoch: material.batches.perEpoch,
     ...(group.size > 1 && { hosts: group.hosts }),
   };
+  for (const sentence of withoutParts(training, device, group, optimizer)) yield { kind: "warning", sentence };
   const held = material.validation;
   const scoring = held && scoringFunction(scored, { ...baked, device, symbols: takesAnyLength(model) ? "open" : "bound" });
   const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights, { group })).loss);
@@ -181,6 +182,7 @@ export async function* drive(
       group,
       wantsStop: () => options.signal?.aborted ?? false,
       checkpointBlocks: training.checkpointBlocks,
+      ...(training.partsEvery && { partsEvery: training.partsEvery }),
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed),
       device,
@@ -258,6 +260,22 @@ export async function* drive(
   }
 }
 
+/** Where nobody has all of a gradient, there are no norms by layer; they were asked for, so this is said. */
+function withoutParts(
+  { partsEvery, accumulate }: RunConfig["training"],
+  { engine }: Device,
+  { size }: Group,
+  { isPart }: Optimizer,
+): string[] {
+  if (!partsEvery) return [];
+  const where = isPart
+    ? "each rank has a part of the optimizer alone"
+    : engine.holds && accumulate === 1 && size === 1
+      ? "weights and gradients stay on the device"
+      : undefined;
+  return where === undefined ? [] : [`${where}, so the norms by layer are left out`];
+}
+
 /** What rank 0 begins with is what all begin with: weights, what the optimizer remembers, how far everything is. */
 async function sharedStart(group: Group, optimizer: Optimizer, progress: Progress, whole?: WholeState): Promise<Progress> {
   if (group.size === 1) return progress;
@@ -320,8 +338,9 @@ function explained(error: unknown, folder: string, log: Log | undefined, checkpo
 function logLine(report: StepReport | ValidationReport): Record<string, unknown> {
   switch (report.kind) {
     case "step": {
-      const { step, loss, objective, lr, norm, tokens, seconds } = report;
-      return { step, loss, ...(objective !== undefined && { objective }), lr, norm, tokens, tokensPerSecond: tokens / seconds, seconds };
+      const { step, loss, objective, lr, norm, tokens, seconds, parts } = report;
+      const told = { step, loss, ...(objective !== undefined && { objective }), lr, norm, tokens };
+      return { ...told, tokensPerSecond: tokens / seconds, seconds, ...(parts && { parts }) };
     }
     case "validation":
       return { step: report.step, validLoss: report.loss, improved: report.improved, seconds: report.seconds };

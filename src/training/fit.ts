@@ -8,7 +8,7 @@ import { type Device, freeMemoryOf } from "../runtime/device.ts";
 import { alone, type Group, type Part } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { cutOf, ExchangeChoice, type ExchangeReport, type Overlap } from "./overlap.ts";
-import type { PartNorms } from "./part-norms.ts";
+import { NormTaker, type PartNorms } from "./part-norms.ts";
 import { ResidentTraining } from "./resident.ts";
 
 export interface StepReport {
@@ -90,6 +90,11 @@ export interface FitOptions {
   readonly symbols?: "bound" | "open";
   /** The loss on other data, asked for after every so many steps and after the last. */
   readonly validation?: { readonly every: number; loss(weights: ParameterBuffer): Promise<number> };
+  /**
+   * Every so many steps the report has norms by layer; never, if left out or 0. They change no bit. Not where weights stay on a device, or each rank has a part
+   * of the optimizer: nobody here has all of a gradient there.
+   */
+  readonly partsEvery?: number;
   /** Stop after so many validations without an improvement. */
   readonly patience?: number;
   readonly progress?: Progress;
@@ -139,6 +144,11 @@ export async function* fit(
   };
   const exchange = cut && new ExchangeChoice(group, options.overlap ?? "measured", fits);
   const way = () => (exchange?.way === "meanwhile" ? cut : undefined);
+  let taken: NormTaker | undefined;
+  const norms = () => {
+    taken ??= new NormTaker(optimizer);
+    return taken;
+  };
   let broken = false; // a device that failed is asked no more
   let longest: number | undefined;
   let before: ReturnType<typeof way> | "nothing" = "nothing"; // how the last step was taken
@@ -151,11 +161,12 @@ export async function* fit(
       if (!fresh && longest !== undefined) group.patient(patienceAfter(longest));
       const [begin, exchanged] = [clock(), group.seconds];
       const rate = learningRate(optimizer.steps + 1);
+      const taker = isDue(optimizer.steps + 1, options.partsEvery) && !resident && !optimizer.isPart ? norms() : undefined;
       const there = resident && (await residentStep(resident, optimizer, batches, rate, options));
       const computed =
         there ?? (await gradients(early ? staged : step, optimizer, batches, { ...options, report, group, from: early?.from }));
       const { loss: value, objective, tokens, stop } = computed;
-      const norm = there ? there.norm : await move(optimizer, rate, group, early?.from);
+      const norm = there ? there.norm : await move(optimizer, rate, group, { from: early?.from, taker });
       if (!Number.isFinite(norm))
         throw new NonFiniteError(`${await whichGradient(optimizer, group)}; the weights were not touched`, { step: optimizer.steps + 1 });
       const apart = report === "loss" ? {} : { objective };
@@ -174,6 +185,7 @@ export async function* fit(
         seconds,
         ...together,
         ...(stop && { stop }),
+        ...(taker && { parts: taker.after() }),
       };
       const chosen = await exchange?.heard({ step: optimizer.steps, seconds, tokens, exchange: group.seconds - exchanged });
       if (chosen) {
@@ -205,6 +217,8 @@ export async function* fit(
     await staged.release();
   }
 }
+
+const isDue = (step: number, every = 0): boolean => every > 0 && step % every === 0;
 
 async function residentStep(
   resident: ResidentTraining,
@@ -321,10 +335,16 @@ async function nonFinite(own: string, group: Group, step: number): Promise<NonFi
 }
 
 /** The same step on every rank. Where each moves a part of the weights, they are shared afterwards. Gives back the gradient's norm. */
-async function move(optimizer: Optimizer, rate: number, group: Group, summedFrom?: number): Promise<number> {
+async function move(
+  optimizer: Optimizer,
+  rate: number,
+  group: Group,
+  { from, taker }: { readonly from?: number | undefined; readonly taker?: NormTaker | undefined },
+): Promise<number> {
   const data = optimizer.gradients.data as Float32Array;
   if (!optimizer.isPart) {
-    await group.sum(data.subarray(0, summedFrom));
+    await group.sum(data.subarray(0, from));
+    taker?.before();
     return optimizer.step(rate);
   }
   await group.reduce(data);

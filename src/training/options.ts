@@ -303,7 +303,7 @@ export const trainingOptions: readonly Option[] = [
     [
       "device",
       choice(devices),
-      "what computes: cpu, or a device that qkv info --devices lists; auto for the fastest",
+      "what computes: cpu, or another device of this machine; auto for the fastest",
       "What computes. The run remembers it, since the last bits of a number depend on it.",
       { chosen: "the processor; in a page, what it has" },
     ],
