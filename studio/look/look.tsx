@@ -79,8 +79,8 @@ function Model({ name, step }: { readonly name: string; readonly step: number | 
         const { facts } = model;
         const target =
           facts.readsSource && facts.writes ? (givenTarget ?? (await model.translate([text], { warn: () => {} }))[0].target) : undefined;
-        const { tokens, targetTokens } = await model.taps(text, [], { ...(target !== undefined && { target }), warn: () => {} });
-        return { facts, text, target, tokens, targetTokens };
+        const { tokens, targetTokens, ...inside } = await model.taps(text, [], { ...(target !== undefined && { target }), warn: () => {} });
+        return { facts, text, target, tokens, targetTokens, inside };
       }),
     [name, step, givenText, givenTarget],
   );

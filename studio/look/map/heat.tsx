@@ -1,0 +1,149 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { visible } from "../../../src/pictures/label.ts";
+import type { Scale } from "../../../src/pictures/scale.ts";
+import { digits } from "../../parts/numbers.ts";
+import { colourOf, theme } from "../../parts/theme.ts";
+import type { Plane } from "./numbers.ts";
+
+// A plane of numbers as colours, on a canvas. Pointing at a cell, or walking there with the arrow keys, says its number.
+
+export interface HeatProps {
+  readonly plane: Plane;
+  readonly scale: Scale;
+  readonly label: string;
+  /** What the rows and columns are called, where they have names. */
+  readonly rowNames?: readonly string[];
+  readonly columnNames?: readonly string[];
+  readonly marked?: number;
+  /** Cells that are hidden. */
+  readonly hidden?: (row: number, column: number) => boolean;
+  readonly choose?: (row: number, column: number) => void;
+  readonly shown?: (value: number) => string;
+}
+
+const left = 84;
+
+export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidden, choose, shown = digits }: HeatProps) {
+  const { rows, columns } = plane;
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [room, setRoom] = useState(600);
+  const cell = useSignal<readonly [row: number, column: number] | undefined>(undefined);
+  useEffect(() => {
+    if (!box.current) return;
+    const seen = new ResizeObserver(([{ contentRect }]) => setRoom(Math.max(120, Math.floor(contentRect.width))));
+    seen.observe(box.current);
+    return () => seen.disconnect();
+  }, []);
+  const begin = rowNames ? left : 0;
+  const top = columnNames ? (columnNames.some((name) => visible(name).length > 1) ? 64 : 20) : 0;
+  const width = Math.min(28, Math.max(columnNames ? 14 : 1, (room - begin) / columns));
+  const height = rows === 1 ? 28 : Math.min(24, Math.max(rowNames ? 14 : 4, columnNames ? width : 18));
+  const [wide, high] = [Math.ceil(begin + columns * width), Math.ceil(top + rows * height)];
+  const dark = theme.value;
+  const at = cell.value;
+  useEffect(() => {
+    const context = canvas.current?.getContext("2d");
+    if (!context || !canvas.current) return;
+    const density = devicePixelRatio || 1;
+    [canvas.current.width, canvas.current.height] = [wide * density, high * density];
+    context.setTransform(density, 0, 0, density, 0, 0);
+    context.clearRect(0, 0, wide, high);
+    context.imageSmoothingEnabled = width < 1;
+    context.drawImage(cellsOf(plane, scale, hidden), begin, top, columns * width, rows * height);
+    const frame = (row: number, column: number, across: number) => {
+      context.lineWidth = 2;
+      context.strokeStyle = colourOf("ink");
+      context.strokeRect(begin + column * width, top + row * height, across * width, height);
+    };
+    if (marked !== undefined && marked < rows && rows > 1) frame(marked, 0, columns);
+    if (at) frame(at[0], at[1], 1);
+    names(context, { rowNames, columnNames, width, height, begin, top, marked });
+  }, [plane, scale, wide, high, dark, marked, at]);
+  const point = (event: PointerEvent) => {
+    const { left: x, top: y } = (event.currentTarget as HTMLElement).getBoundingClientRect();
+    const [row, column] = [Math.floor((event.clientY - y - top) / height), Math.floor((event.clientX - x - begin) / width)];
+    cell.value = row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : undefined;
+  };
+  const walk = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && at && choose) return choose(...at);
+    const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const [row, column] = at ?? [marked ?? 0, -by[1]];
+    cell.value = [Math.min(rows - 1, Math.max(0, row + by[0])), Math.min(columns - 1, Math.max(0, column + by[1]))];
+  };
+  const nameOf = (axis: string, index: number, given?: readonly string[]) =>
+    axis === "" ? "" : `${axis} ${index}${given?.[index] === undefined ? "" : ` ${visible(given[index])}`}`;
+  const value = at && plane.data[at[0] * columns + at[1]];
+  const where = at && [nameOf(plane.rowAxis, at[0], rowNames), nameOf(plane.columnAxis, at[1], columnNames)].filter(Boolean).join(", ");
+  return (
+    <div class="stack heat" ref={box}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a table of numbers that is walked with the arrow keys */}
+      <div class="scroll" tabIndex={0} role="application" aria-label={`${label}. Arrow keys read its numbers.`} onKeyDown={walk}>
+        <canvas
+          ref={canvas}
+          style={{ width: `${wide}px`, height: `${high}px` }}
+          onPointerMove={point}
+          onPointerLeave={() => (cell.value = undefined)}
+          onClick={() => cell.value && choose?.(...cell.value)}
+        />
+      </div>
+      <small class="readout" aria-live="polite">
+        {at && value !== undefined
+          ? `${where}: ${hidden?.(...at) ? "hidden" : shown(value)}`
+          : `${shown(scale.low)} ▏to ${shown(scale.high)}: point at a cell for its number`}
+      </small>
+    </div>
+  );
+}
+
+/** One pixel for each number; the canvas makes them larger. */
+function cellsOf({ rows, columns, data }: Plane, scale: Scale, hidden: HeatProps["hidden"]): HTMLCanvasElement {
+  const small = document.createElement("canvas");
+  [small.width, small.height] = [columns, rows];
+  const context = small.getContext("2d");
+  const image = context?.createImageData(columns, rows);
+  if (!context || !image) return small;
+  for (let i = 0; i < data.length; i++) {
+    if (hidden?.(Math.floor(i / columns), i % columns)) continue;
+    const [red, green, blue] = scale.colour(data[i]);
+    image.data.set([red, green, blue, 255], 4 * i);
+  }
+  context.putImageData(image, 0, 0);
+  return small;
+}
+
+interface Names extends Pick<HeatProps, "rowNames" | "columnNames" | "marked"> {
+  readonly width: number;
+  readonly height: number;
+  readonly begin: number;
+  readonly top: number;
+}
+
+function names(context: CanvasRenderingContext2D, { rowNames, columnNames, width, height, begin, top, marked }: Names): void {
+  context.font = `12px ${colourOf("mono")}`;
+  context.textBaseline = "middle";
+  const fitted = (text: string, most: number) => {
+    const all = [...visible(text)];
+    while (all.length > 1 && context.measureText(all.join("")).width > most) all.splice(-2, 2, "…");
+    return all.join("");
+  };
+  context.textAlign = "right";
+  for (const [i, name] of (rowNames ?? []).entries()) {
+    context.fillStyle = colourOf(i === marked ? "mark" : "ink");
+    context.fillText(fitted(name, begin - 12), begin - 6, top + (i + 0.5) * height);
+  }
+  const upright = (columnNames ?? []).every((name) => context.measureText(visible(name)).width <= width - 2);
+  context.textAlign = upright ? "center" : "left";
+  for (const [j, name] of (columnNames ?? []).entries()) {
+    context.save();
+    context.translate(begin + (j + 0.5) * width, top - 6);
+    if (!upright) context.rotate(-Math.PI / 2);
+    context.fillStyle = colourOf("ink");
+    context.fillText(fitted(name, top - 8), 0, 0);
+    context.restore();
+  }
+}
