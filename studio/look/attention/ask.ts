@@ -1,9 +1,8 @@
-import type { AttentionKind } from "../../../src/inspection/look.ts";
 import type { PackedAttention } from "../../../src/views/packed.ts";
 import type { Run } from "../../../src/worker/run.ts";
 import { withModel } from "../../stores/models.ts";
 import type { Sight } from "../sight.ts";
-import type { Choice } from "./choice.ts";
+import { attentionKinds, type Choice } from "./choice.ts";
 
 // What is asked of the model: all heads as small maps, and only what is shown large with all its weights.
 
@@ -19,12 +18,18 @@ const common = ({ target }: Sight, signal: AbortSignal) => ({ signal, warn: quie
 /** All heads, small; or nothing, of a model without attention. A kind that it does not have is the usual one. */
 export const overviewOf = (sight: Sight, kind: string | undefined, signal: AbortSignal): Promise<PackedAttention | "none"> =>
   withModel(sight.name, sight.step, async (model) => {
-    const { taps } = await model.taps("", [], { signal, warn: quiet });
-    if (!taps.some(({ name }) => name.endsWith("/pattern"))) return "none";
     const options = { ...common(sight, signal), side: smallSide };
-    const usual = await model.packed("attention", sight.text, options);
-    if (kind === undefined || kind === usual.kind || !usual.kinds.some((known) => known === kind)) return usual;
-    return model.packed("attention", sight.text, { ...options, kind: kind as AttentionKind });
+    const asked = attentionKinds.find((known) => known === kind);
+    try {
+      if (asked === undefined) return await model.packed("attention", sight.text, options);
+      return await model
+        .packed("attention", sight.text, { ...options, kind: asked })
+        .catch(() => model.packed("attention", sight.text, options));
+    } catch (error) {
+      const { taps } = await model.taps("", [], { signal, warn: quiet });
+      if (!taps.some(({ name }) => name.endsWith("/pattern"))) return "none";
+      throw error;
+    }
   });
 
 /** What is shown large: the heads of a layer, or one head of it with its queries and keys, or what was made of all heads. */

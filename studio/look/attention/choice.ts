@@ -14,6 +14,9 @@ export interface Choice {
   readonly shape: Shape;
 }
 
+/** All kinds that there are, the name of each in an address. */
+export const attentionKinds: readonly AttentionKind[] = ["self", "cross", "encoder"];
+
 const shapes: readonly Shape[] = ["lines", "map", "neurons"];
 
 /** The kinds that a model has. An encoder has one under two names. */
@@ -25,7 +28,7 @@ export function mixturesOf({ kind, sizes: { layers, heads } }: Pick<PackedAttent
   return [
     ...(heads > 1 ? (["mean"] as const) : []),
     ...(layers > 1 ? (["all"] as const) : []),
-    ...(kind !== "cross" ? (["rollout"] as const) : []),
+    ...(kind !== "cross" && layers > 1 ? (["rollout"] as const) : []),
   ];
 }
 

@@ -38,7 +38,7 @@ export function Grid({ look, layer, head, order, open }: GridProps) {
   const subject = look.layers.find((one) => one.layer === tellLayer)?.heads.find((one) => one.head === tellHead);
   return (
     <div class="stack">
-      <div class="heads scroll" role="toolbar" aria-label="Heads" onKeyDown={walk} onPointerLeave={() => setTold(undefined)}>
+      <div class="all-heads scroll" role="toolbar" aria-label="Heads" onKeyDown={walk} onPointerLeave={() => setTold(undefined)}>
         {order === "place" ? (
           <table style={{ "--across": `${across}` }}>
             <caption class="visually-hidden">All heads: layers down, heads across</caption>
@@ -71,7 +71,7 @@ export function Grid({ look, layer, head, order, open }: GridProps) {
           </ol>
         )}
       </div>
-      <p class="told">
+      <p class="of-head">
         {subject ? (
           <>
             <strong>

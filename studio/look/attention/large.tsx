@@ -2,7 +2,6 @@ import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Pattern } from "../../../page/pattern.ts";
 import { sentence } from "../../../page/words.ts";
 import { alignment, attentionMap } from "../../../src/pictures/attention-map.ts";
-import { shortened } from "../../../src/pictures/label.ts";
 import type { PackedAttention } from "../../../src/views/packed.ts";
 import { put } from "../../address.ts";
 import { SaveMenu } from "../../parts/save.tsx";
@@ -10,7 +9,8 @@ import { Failed, Loading } from "../../parts/states.tsx";
 import { shown, useAnswer, withModel } from "../../stores/models.ts";
 import { keyOf, type Sight } from "../sight.ts";
 import { largeKey, largeOf } from "./ask.ts";
-import { type Choice, mixturesOf, nameOf, type Shape } from "./choice.ts";
+import { type Choice, kindWords, mixturesOf, nameOf, type Shape } from "./choice.ts";
+import { labelOf } from "./labels.ts";
 import { WeightLegend } from "./legend.tsx";
 import { Lines } from "./lines.tsx";
 import { WeightMap } from "./map.tsx";
@@ -39,12 +39,12 @@ export function Large({ sight, look, choice }: LargeProps) {
     [drawn?.look.kind, readsSource, drawn?.pattern.queries, drawn?.pattern.keys],
   );
   return (
-    <section class="panel large" aria-labelledby="large-title" aria-busy={waited.state === "loading"}>
+    <section class="panel one-head" aria-labelledby="large-title" aria-busy={waited.state === "loading"}>
       <header>
-        <h2 id="large-title">{capital(nameOf(choice, look))}</h2>
-        <Choices look={look} choice={choice} />
+        <h2 id="large-title">{titleOf(choice, look, sight)}</h2>
         {drawn && <SaveHead sight={sight} drawn={drawn} choice={choice} />}
       </header>
+      <Choices look={look} choice={choice} />
       {waited.state === "failed" && <Failed message={waited.message} />}
       {drawn && spots ? (
         <Drawn drawn={drawn} spots={spots} shape={choice.shape} />
@@ -92,7 +92,7 @@ function Choices({ look, choice: { layer, head, shape } }: Omit<LargeProps, "sig
   const { layers, heads } = look.sizes;
   const mixtures = mixturesOf(look);
   return (
-    <div class="row choices">
+    <div class="row head-choices">
       {layers > 1 && (
         <label class="row">
           <small>Layer</small>
@@ -122,7 +122,7 @@ function Choices({ look, choice: { layer, head, shape } }: Omit<LargeProps, "sig
           </select>
         </label>
       )}
-      <fieldset class="switch">
+      <fieldset class="head-shapes">
         <legend class="visually-hidden">Shown as</legend>
         {shapeWords(look.kind).map(([name, label]) => (
           <button
@@ -154,7 +154,13 @@ function Drawn({ drawn, spots, shape }: { readonly drawn: View; readonly spots: 
       {shape === "map" && <WeightMap {...props} words={words} describedBy={said} />}
       {shape === "neurons" && vectors && <Neurons {...props} vectors={vectors} note={note} />}
       {shape === "neurons" && !vectors && (note ? <p class="note">{note}</p> : <Loading what="Queries and keys are on their way." />)}
-      {shape !== "neurons" && <WeightLegend pattern={pattern} />}
+      {shape === "map" && <WeightLegend pattern={pattern} />}
+      {shape === "lines" && (
+        <small>
+          The more weight, the stronger the line
+          {spots.spot.value.query === undefined && spots.spot.value.key === undefined && "; of each query, its three strongest"}.
+        </small>
+      )}
     </div>
   );
 }
@@ -193,7 +199,7 @@ function Said({
   const isPinned = pinned.value.query !== undefined || pinned.value.key !== undefined;
   const told = sentence({ pattern, look: short, spot: spot.value });
   return (
-    <p id={id} class="said" aria-live={isHeard ? "polite" : "off"}>
+    <p id={id} class="sentence-here" aria-live={isHeard ? "polite" : "off"}>
       {told || <span class="soft">Point at a token to see where it looks; a click keeps it.</span>}
       {isPinned && <small> pinned, Escape lets go</small>}
     </p>
@@ -201,8 +207,8 @@ function Said({
 }
 
 const labelled = ({ tokens, targetTokens }: PackedAttention) => ({
-  tokens: tokens.map((token) => shortened(token, 24)),
-  targetTokens: targetTokens.map((token) => shortened(token, 24)),
+  tokens: tokens.map((token) => labelOf(token, 24)),
+  targetTokens: targetTokens.map((token) => labelOf(token, 24)),
 });
 
 function SaveHead({ sight, drawn, choice }: { readonly sight: Sight; readonly drawn: View; readonly choice: Choice }) {
@@ -230,5 +236,9 @@ function SaveHead({ sight, drawn, choice }: { readonly sight: Sight; readonly dr
     />
   );
 }
+
+/** Where there is one head only, it is what its kind is called. */
+const titleOf = (choice: Choice, look: PackedAttention, { facts }: Sight): string =>
+  capital(look.sizes.layers * look.sizes.heads === 1 ? kindWords(look.kind, facts.model) : nameOf(choice, look));
 
 const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);

@@ -59,7 +59,7 @@ export function Lines({ pattern, tokens, targetTokens, spots }: HeadProps) {
     return (
       <div
         ref={lists[side]}
-        class={`names ${side}`}
+        class={`names ${side}-names`}
         role="listbox"
         tabIndex={0}
         aria-label={label}
@@ -122,11 +122,11 @@ function mark(list: HTMLElement | null, lit: number | undefined, pinned: number 
   if (!list) return;
   for (const before of list.querySelectorAll('[aria-selected="true"]')) {
     before.setAttribute("aria-selected", "false");
-    before.classList.remove("pinned");
+    before.classList.remove("is-pinned");
   }
   const option = lit === undefined ? undefined : list.children[lit];
   option?.setAttribute("aria-selected", "true");
-  if (pinned !== undefined && pinned === lit) option?.classList.add("pinned");
+  if (pinned !== undefined && pinned === lit) option?.classList.add("is-pinned");
   if (option) list.setAttribute("aria-activedescendant", option.id);
   else list.removeAttribute("aria-activedescendant");
 }

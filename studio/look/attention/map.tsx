@@ -4,9 +4,9 @@ import { sharp } from "../../../page/dom.ts";
 import { type Pattern, pixelsOf } from "../../../page/pattern.ts";
 import type { Spot } from "../../../page/state.ts";
 import { inkOn } from "../../../src/pictures/colour.ts";
-import { shortened } from "../../../src/pictures/label.ts";
 import { decimal, decimalsFor } from "../../../src/pictures/number.ts";
 import { colourOf, theme } from "../../parts/theme.ts";
+import { labelOf } from "./labels.ts";
 import type { HeadProps } from "./lines.tsx";
 import { sizesOf } from "./map-sizes.ts";
 import type { Spots } from "./spots.ts";
@@ -124,13 +124,13 @@ function draw(
     context.textBaseline = "middle";
     context.textAlign = "right";
     const most = Math.floor((left - 8) / (0.62 * Math.min(12, cell)));
-    for (const [i, token] of targetTokens.entries()) context.fillText(shortened(token, most), left - 6, top + (i + 0.5) * cell);
+    for (const [i, token] of targetTokens.entries()) context.fillText(labelOf(token, most), left - 6, top + (i + 0.5) * cell);
     context.textAlign = "left";
     for (const [j, token] of tokens.entries()) {
       context.save();
       context.translate(left + (j + 0.5) * cell, top - 6);
       context.rotate(-Math.PI / 2);
-      context.fillText(shortened(token, most), 0, 0);
+      context.fillText(labelOf(token, most), 0, 0);
       context.restore();
     }
   }

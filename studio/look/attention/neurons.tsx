@@ -41,7 +41,7 @@ export function Neurons({ pattern, vectors, tokens, targetTokens, spots, note }:
             </tr>
           </thead>
           <tbody>
-            <tr class="query">
+            <tr>
               <th scope="row">
                 <Name tokens={targetTokens} place={query} /> <small>query</small>
               </th>

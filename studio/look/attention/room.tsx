@@ -45,11 +45,17 @@ function Attention({ sight, look }: { readonly sight: Sight; readonly look: Pack
   const { text, target, facts } = sight;
   const options = { ...(target !== undefined && { target }), warn: () => {} };
   const count = look.sizes.layers * look.sizes.heads;
+  if (count === 1 && kinds.length === 1)
+    return (
+      <div class="attention only-one">
+        <Large sight={sight} look={look} choice={choice} />
+      </div>
+    );
   return (
     <div class="attention">
       <section class="panel" aria-labelledby="heads-title">
         <header>
-          <h2 id="heads-title">{count === 1 ? "One head" : `${count} heads`}</h2>
+          <h2 id="heads-title">{count} heads</h2>
           {kinds.length > 1 && (
             <select aria-label="Kind of attention" value={look.kind} onChange={(event) => put({ kind: event.currentTarget.value }, "push")}>
               {kinds.map((name) => (
@@ -60,14 +66,12 @@ function Attention({ sight, look }: { readonly sight: Sight; readonly look: Pack
             </select>
           )}
           {kinds.length === 1 && <small>{kindWords(look.kind, facts.model)}</small>}
-          {count > 1 && (
-            <SaveMenu
-              name={`${sight.name}-heads`}
-              svg={() => withModel(sight.name, sight.step, (model) => model.picture("attention", text, { ...options, kind: look.kind }))}
-              html={() => withModel(sight.name, sight.step, (model) => model.page("attention", text, options))}
-              json={() => summaryOf(look)}
-            />
-          )}
+          <SaveMenu
+            name={`${sight.name}-heads`}
+            svg={() => withModel(sight.name, sight.step, (model) => model.picture("attention", text, { ...options, kind: look.kind }))}
+            html={() => withModel(sight.name, sight.step, (model) => model.page("attention", text, options))}
+            json={() => summaryOf(look)}
+          />
         </header>
         {count > 1 && (
           <label class="row">
