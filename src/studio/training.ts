@@ -26,6 +26,7 @@ export class LiveTraining {
   #facts: Omit<TrainingFacts, "run">;
   #run: string | undefined;
   #placed: boolean;
+  #why: string | undefined;
   #ending: Ending | undefined;
   #settle: (ending: Ending) => void = () => {};
 
@@ -91,7 +92,9 @@ export class LiveTraining {
     this.#setState("training");
   }
 
-  stop(): void {
+  /** Saves it and ends it; whoever follows it is told why, where no person wanted it. */
+  stop(why?: string): void {
+    this.#why ??= why;
     this.#child.send({ stop: job });
   }
 
@@ -107,7 +110,10 @@ export class LiveTraining {
       for (const event of said.events) this.#note(event);
       for (const { events } of this.#followers) events(said.events);
     } else if ("answer" in said) this.#end({ answer: said.answer as JobAnswers["train"] });
-    else this.#end({ error: said.error, stopped: said.stopped });
+    else {
+      const why = said.stopped && this.#why !== undefined ? { message: this.#why } : {};
+      this.#end({ error: { ...said.error, ...why }, stopped: said.stopped });
+    }
   }
 
   #note(event: JobEvent): void {

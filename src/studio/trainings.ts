@@ -6,7 +6,7 @@ import { Checkpoints } from "../disk/checkpoints.ts";
 import { writeDurably } from "../disk/files.ts";
 import type { ToldError } from "../protocol/messages.ts";
 import { paths } from "../runs/folder.ts";
-import { realPlace } from "../worker/home.ts";
+import { realPlace, workAt } from "../worker/home.ts";
 import type { TrainingFacts } from "../worker/messages.ts";
 import type { Waiting } from "./reader.ts";
 import { type ChildSettings, homeOf, ownFolder } from "./settings.ts";
@@ -75,6 +75,7 @@ export class Trainings {
     if (this.#closing) throw new RunError("the studio is stopping; start it again");
     if (this.#live.size >= most)
       throw new RunError(`${most} trainings go on already; wait for one of them, or stop it`, { code: "run.busy" });
+    workAt(work, homeOf(this.#settings)); // what is refused needs no process
     return this.#started(work);
   }
 
@@ -89,7 +90,7 @@ export class Trainings {
   async close(): Promise<number> {
     this.#closing = true;
     const live = [...this.#live];
-    for (const one of live) one.stop();
+    for (const one of live) one.stop("the studio was stopped; this training was saved, and goes on when it starts again");
     await Promise.all(live.map(({ ended }) => ended));
     return live.length;
   }

@@ -81,7 +81,7 @@ export interface HouseOptions {
 
 /** Where the house is that has served this page. */
 function ownSocket(): WebSocket {
-  const address = new URL("./socket", document.baseURI);
+  const address = new URL("./socket", location.href);
   address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
   address.hash = "";
   address.search = "";
