@@ -10,6 +10,7 @@ import {
 } from "../worker/computer.ts";
 import type { Run } from "../worker/run.ts";
 
+export type { ExampleRow } from "../evaluation/answered.ts";
 export { AskError } from "../protocol/asking.ts";
 export type { AskedChange, Form, GivenPrompt, ModelFacts, ToldError, ToldToken } from "../protocol/messages.ts";
 export type { RunEvent, TrainResult } from "../runs/drive.ts";
@@ -26,7 +27,7 @@ export {
   type ResumeChanges,
   Training,
 } from "../worker/computer.ts";
-export type { CostSettings, ExampleRow, HeldOutExamples, RunFacts, TrainingPlan } from "../worker/found.ts";
+export type { CostSettings, HeldOutExamples, RunFacts, TrainingPlan } from "../worker/found.ts";
 export type { JobEvent, WorkerReport } from "../worker/messages.ts";
 export { type CallOptions, type PageSample, type PageWriteOptions, Run, type WrittenPiece } from "../worker/run.ts";
 

@@ -1,4 +1,5 @@
 import type { CostFacts } from "../cost/facts.ts";
+import type { ExampleRow } from "../evaluation/answered.ts";
 import type { ModelConfig, ModelName } from "../models/any.ts";
 import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { ModelTask } from "../text/columns.ts";
@@ -35,25 +36,12 @@ export interface RunFacts {
   readonly training?: "training" | "paused";
 }
 
-/** A held-out example with what the model says of it. */
-export interface ExampleRow {
-  readonly text: string;
-  /** The label; of several labels or of tags, all of them with spaces between; of a translation, the reference. */
-  readonly wanted: string;
-  readonly said: string;
-  /** Of what it said: a label's; of tags and translations the geometric mean over their tokens. Null where it is not known. */
-  readonly probability: number | null;
-  readonly correct: boolean;
-  /** Of a translation: chrF, from 0 to 100; of tags: the share that is right. */
-  readonly score?: number;
-}
-
 export interface HeldOutExamples {
   readonly task: ModelTask;
   /** Labels or tags, in the order of their scores; none of a translator. */
   readonly labels: readonly string[];
   readonly rows: readonly ExampleRow[];
-  /** How many are held out; more than the rows, where fewer were asked for. */
+  /** How many are held out (of a translator: sources); more than the rows, where fewer were asked for. */
   readonly all: number;
   readonly warnings: readonly string[];
 }

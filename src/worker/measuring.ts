@@ -1,4 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
+import { ownData } from "../data/held-out.ts";
+import { answered } from "../evaluation/answered.ts";
 import { Trained } from "../library/trained.ts";
 import { type IntakeOptions, stored } from "./intake.ts";
 import type { Job, JobAnswers } from "./messages.ts";
@@ -19,6 +21,21 @@ export async function measured(
   return { measures: await trained.evaluate(files, { cache: intake.home.cache, signal: intake.signal }), warnings };
 }
 
-export async function examplesOf(_: Extract<Job, { kind: "examples" }>, __: IntakeOptions): Promise<JobAnswers["examples"]> {
-  throw new ConfigError("examples cannot be asked for yet");
+/** What was held out of a run's data, with its answers. */
+export async function examplesOf(
+  { run, most, precision, adapter, step }: Extract<Job, { kind: "examples" }>,
+  { home, signal }: IntakeOptions,
+): Promise<JobAnswers["examples"]> {
+  if (most !== undefined && !(Number.isSafeInteger(most) && most >= 1))
+    throw new ConfigError(`most: a whole number from 1 on is wanted, not ${JSON.stringify(most)}`, { code: "config.range", path: "most" });
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  await using trained = new Trained(outsideRun(run, { adapter, step }), { warn, ...(precision !== undefined && { precision }) });
+  const { data, close } = await ownData(trained.run, home.cache, warn, { signal });
+  try {
+    const { rows, all } = await answered(trained, data, { most, signal });
+    return { task: trained.task, labels: trained.labels, rows, all, warnings };
+  } finally {
+    close();
+  }
 }
