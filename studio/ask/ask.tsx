@@ -9,6 +9,7 @@ import type { Asked } from "./asked.ts";
 import { ClassifyingRoom } from "./classifying/room.tsx";
 import { FillingRoom } from "./filling/room.tsx";
 import { VectorRoom } from "./filling/vectors.tsx";
+import { MeasuringRoom } from "./measuring/room.tsx";
 import { TaggingRoom } from "./tagging/room.tsx";
 import { TranslatingRoom } from "./translating/room.tsx";
 import { BeamRoom } from "./writing/beam-room.tsx";
@@ -27,7 +28,7 @@ export function Ask() {
     );
   const step = count("step");
   return (
-    <div class="stack">
+    <div class="stack ask">
       <h1 class="visually-hidden">Ask {name}</h1>
       <div class="row">
         <RunPicker label="Model" chosen={name} choose={chooseRun} />
@@ -80,6 +81,7 @@ const askingLabels: Readonly<Record<string, string>> = {
 
 function tabsOf({ facts }: Asked): readonly Tab<RoomName>[] {
   return [{ name: "ask", label: askingLabels[facts.task] ?? "Ask" }, ...(facts.writes ? [{ name: "beams", label: "Beams" } as const] : [])];
+    ...(facts.task === "embed" ? [] : [name: "measure", label: "Measure" as const]),
 }
 
 function Rooms({ asked }: { readonly asked: Asked }) {
@@ -88,6 +90,7 @@ function Rooms({ asked }: { readonly asked: Asked }) {
   return (
     <Tabs label="Ways to ask" tabs={tabs} chosen={view} choose={(name) => put({ view: name === "ask" ? undefined : name }, "push")}>
       {view === "ask" && <AskRoom asked={asked} />}
+      {view === "measure" && <MeasuringRoom asked={asked} />}
       {view === "beams" && <BeamRoom asked={asked} />}
     </Tabs>
   );

@@ -49,7 +49,7 @@ export function ClassifyingRoom({ asked }: { readonly asked: Asked }) {
   );
 }
 
-function Why({ asked: { name, step }, text, label }: { readonly asked: Asked; readonly text: string; readonly label: string }) {
+export function Why({ asked: { name, step }, text, label }: { readonly asked: Asked; readonly text: string; readonly label: string }) {
   const waited = useAnswer(
     (signal) => withModel(name, step, (model) => model.look("attribution", text, { ...quiet, signal, label }) as Promise<Attribution>),
     [name, step, text, label],

@@ -54,13 +54,7 @@ export function TagLine({
       <ol class="tagged" aria-label="Tokens with their tags" onPointerLeave={() => point(undefined)}>
         {tokens.map((token, place) => (
           <li key={place} data-kind={kindOf(tags[place], labels)}>
-            <button
-              type="button"
-              aria-label={`${token}: ${tags[place]}, ${percent(probabilities[place])}`}
-              onPointerEnter={() => point(place)}
-              onFocus={() => point(place)}
-              onBlur={() => point(undefined)}
-            >
+            <button type="button" onPointerEnter={() => point(place)} onFocus={() => point(place)} onBlur={() => point(undefined)}>
               <span class="mono">
                 <TokenText token={token} />
               </span>

@@ -46,20 +46,20 @@ export function TranslatingRoom({ asked }: { readonly asked: Asked }) {
         </div>
       </div>
       {found.state === "failed" && <Failed message={found.message ?? ""} />}
-      <Said asked={asked} found={found} target={target} />
+      <Said found={found} target={target} />
       {found.targets.length > 1 && <Others found={found} chosen={chosen} />}
       {target && <Aligned asked={asked} source={text} target={target.text} />}
     </div>
   );
 }
 
-function Said({ asked, found, target }: { readonly asked: Asked; readonly found: Translated; readonly target: Target | undefined }) {
+function Said({ found, target }: { readonly found: Translated; readonly target: Target | undefined }) {
   const [pointed, point] = useState<number>();
   const [pinned, pin] = useState<number>();
   const at = pointed ?? pinned;
   const here = at === undefined ? undefined : target?.tokens[at];
   return (
-    <div class={`text-and-choices ${asked.facts.tokenizer === "word" ? "spaced" : ""}`}>
+    <div class="text-and-choices">
       <div class="stack short-text">
         <small>Translation{target ? `, p = ${digits(Math.exp(target.logProbability))}` : ""}</small>
         <WrittenText

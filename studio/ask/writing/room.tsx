@@ -142,7 +142,7 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
         <SaveMenu name={`${asked.name}-text`} json={() => ({ prompt: prompt?.given, settings, ...tree })} />
       </div>
       {author.failed.value && <Failed message={author.failed.value} />}
-      <div class={`text-and-choices ${asked.facts.tokenizer === "word" ? "spaced" : ""}`}>
+      <div class="text-and-choices">
         <WrittenText
           prompt={shownPrompt}
           tokens={tokens}

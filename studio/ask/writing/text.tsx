@@ -55,7 +55,7 @@ export function WrittenText({ prompt, tokens, end, isWriting, pointed, pinned, f
   };
   return (
     <div
-      class="written"
+      class="token-text"
       role="listbox"
       aria-label="The text, token by token. Arrow keys lead from token to token, Enter keeps one."
       aria-activedescendant={at === undefined ? undefined : `token-${at}`}

@@ -1,0 +1,121 @@
+import { troubled } from "../../../src/metrics/confused.ts";
+import type { HeldOutExamples } from "../../../src/worker/found.ts";
+import { address, put } from "../../address.ts";
+import { computer } from "../../compute/place.ts";
+import { Answered } from "../../parts/states.tsx";
+import { useAnswer, withModel } from "../../stores/models.ts";
+import { folderOf } from "../../stores/runs.ts";
+import { type Asked, quiet } from "../asked.ts";
+import { Switch } from "../switch.tsx";
+import { Calibration } from "./calibration.tsx";
+import { Confusion, mostShown } from "./confusion.tsx";
+import { type Crossing, calibrationOf, crossedLabels, crossedPresence, crossedTags, labelsIn } from "./crossing.ts";
+import { ExampleList } from "./examples.tsx";
+import { ClassTable, MeasureList } from "./measures.tsx";
+
+// Measuring: how good a model is on what was held out of its data, and the examples behind every number.
+
+const mostExamples = 1000;
+
+export function MeasuringRoom({ asked }: { readonly asked: Asked }) {
+  const { name, step, facts } = asked;
+  const measures = useAnswer((signal) => withModel(name, step, (model) => model.evaluate([], { ...quiet, signal })), [name, step]);
+  const hasExamples = facts.task === "classify" || facts.task === "tag" || facts.task === "translate";
+  const settings = { most: mostExamples, ...(step !== undefined && { step }) };
+  const examples = useAnswer(hasExamples ? (signal) => computer().examples({ run: folderOf(name) }, { ...settings, signal }) : undefined, [
+    name,
+    step,
+  ]);
+  return (
+    <div class="stack">
+      <section class="panel">
+        <h2>On what was held out of its data</h2>
+        <Answered waited={measures} what="It answers everything that was held out. This may take a while.">
+          {(found) => (
+            <>
+              <MeasureList measures={found} />
+              <ClassTable measures={found} />
+            </>
+          )}
+        </Answered>
+      </section>
+      <Answered waited={examples} what="Its answers are being collected.">
+        {(found) => (facts.task === "translate" ? <Translations asked={asked} found={found} /> : <Labels asked={asked} found={found} />)}
+      </Answered>
+    </div>
+  );
+}
+
+const some = ({ rows, all }: HeldOutExamples): string =>
+  rows.length < all ? ` (the first ${rows.length.toLocaleString("en")} of ${all.toLocaleString("en")})` : "";
+
+/** A text has one label where no answer and no truth has more, or none. */
+const areSeveral = ({ labels, rows, task }: HeldOutExamples): boolean =>
+  task === "classify" && rows.some(({ wanted, said }) => labelsIn(wanted, labels).size !== 1 || labelsIn(said, labels).size !== 1);
+
+function Labels({ asked, found }: { readonly asked: Asked; readonly found: HeldOutExamples }) {
+  const { params } = address.value;
+  const { labels, rows, task } = found;
+  const isSeveral = areSeveral(found);
+  const label = labels.find((one) => one === params.label) ?? labels[0];
+  const crossing: Crossing = isSeveral
+    ? crossedPresence(label, labels, rows)
+    : task === "tag"
+      ? crossedTags(labels, rows)
+      : crossedLabels(labels, rows);
+  const shown = crossing.rows === crossing.columns ? troubled(crossing.counts, mostShown) : [...crossing.rows.keys()];
+  const [row, column] = [crossing.rows.indexOf(params.wanted ?? ""), crossing.columns.indexOf(params.said ?? "")];
+  const chosen = row >= 0 && column >= 0 ? { row, column } : undefined;
+  const behind = chosen ? crossing.behind(row, column) : rows.filter(({ correct }) => !correct);
+  return (
+    <>
+      <section class="panel">
+        <h2>What was taken for what{some(found)}</h2>
+        {isSeveral && (
+          <Switch
+            label="Label"
+            ways={Object.fromEntries(labels.map((one) => [one, one]))}
+            chosen={label}
+            choose={(one) => put({ label: one, wanted: undefined, said: undefined })}
+          />
+        )}
+        {shown.length < labels.length && !isSeveral && (
+          <p class="soft">
+            The {shown.length} of {labels.length} labels with the most mistakes.
+          </p>
+        )}
+        <Confusion
+          name={asked.name}
+          crossing={crossing}
+          shown={shown}
+          chosen={chosen}
+          choose={(cell) => put({ wanted: crossing.rows[cell.row], said: crossing.columns[cell.column] }, "push")}
+        />
+      </section>
+      <ExampleList
+        key={`${params.label},${params.wanted},${params.said}`}
+        asked={asked}
+        rows={behind}
+        heading={
+          chosen
+            ? `${crossing.rows[row]}, taken for ${crossing.columns[column]}: ${behind.length.toLocaleString("en")} ${behind.length === 1 ? "example" : "examples"}`
+            : `Mistakes: ${behind.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`
+        }
+      />
+      {task === "classify" && !isSeveral && <Calibration bins={calibrationOf(rows)} />}
+    </>
+  );
+}
+
+const orders = { data: "In the order of the data", worst: "The worst first" };
+
+function Translations({ asked, found }: { readonly asked: Asked; readonly found: HeldOutExamples }) {
+  const order = address.value.params.order === "worst" ? "worst" : "data";
+  const rows = order === "worst" ? [...found.rows].sort((a, b) => (a.score ?? 0) - (b.score ?? 0)) : found.rows;
+  return (
+    <>
+      <Switch label="Order" ways={orders} chosen={order} choose={(one) => put({ order: one === "worst" ? one : undefined })} />
+      <ExampleList key={order} asked={asked} rows={rows} heading={`Examples${some(found)}`} />
+    </>
+  );
+}
