@@ -79,9 +79,13 @@ const askingLabels: Readonly<Record<string, string>> = {
   embed: "Compare texts",
 };
 
-function tabsOf({ facts }: Asked): readonly Tab<RoomName>[] {
-  return [{ name: "ask", label: askingLabels[facts.task] ?? "Ask" }, ...(facts.writes ? [{ name: "beams", label: "Beams" } as const] : [])];
-    ...(facts.task === "embed" ? [] : [name: "measure", label: "Measure" as const]),
+function tabsOf({ facts: { task, writes } }: Asked): readonly Tab<RoomName>[] {
+  const all: readonly (Tab<RoomName> & { readonly isThere: boolean })[] = [
+    { name: "ask", label: askingLabels[task] ?? "Ask", isThere: true },
+    { name: "beams", label: "Beams", isThere: writes },
+    { name: "measure", label: "Measure", isThere: task !== "embed" },
+  ];
+  return all.filter(({ isThere }) => isThere);
 }
 
 function Rooms({ asked }: { readonly asked: Asked }) {
