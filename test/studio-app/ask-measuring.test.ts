@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ExampleRow } from "../../src/worker/found.ts";
+import type { ExampleRow } from "../../src/evaluation/answered.ts";
 import { calibrationOf, crossedLabels, crossedPresence, crossedTags, labelsIn } from "../../studio/ask/measuring/crossing.ts";
 
 const row = (wanted: string, said: string, probability: number | null = null): ExampleRow => ({

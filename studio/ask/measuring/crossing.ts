@@ -1,4 +1,4 @@
-import type { ExampleRow } from "../../../src/worker/found.ts";
+import type { ExampleRow } from "../../../src/evaluation/answered.ts";
 
 // What was wanted crossed with what was said: how often each met each, and the examples behind it.
 

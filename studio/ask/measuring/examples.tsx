@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { ExampleRow } from "../../../src/worker/found.ts";
+import type { ExampleRow } from "../../../src/evaluation/answered.ts";
 import { link } from "../../address.ts";
 import { percent } from "../../parts/numbers.ts";
 import type { Asked } from "../asked.ts";
