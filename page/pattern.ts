@@ -66,11 +66,31 @@ export function strongest(weights: Float32Array, count: number): number[] {
   return found;
 }
 
+/** Colours of a map come in so many steps: more cannot be told apart, and looking one up is quicker than mixing it. */
+const colourSteps = 1024;
+
 /** A map as pixels, pooled to at most so many a side; a weight of zero stays blank. */
 export function pixelsOf({ queries, keys, weights, scale }: Pattern, most: number): ImageData {
   const side = Math.ceil(Math.max(queries, keys) / most);
   const [height, width] = [Math.ceil(queries / side), Math.ceil(keys / side)];
+  const strong = side === 1 ? weights : pooledWeights({ queries, keys, weights }, side, width, height);
+  const colours = new Uint8ClampedArray(3 * (colourSteps + 1));
+  for (let step = 0; step <= colourSteps; step++) colours.set(scale.colour(scale.value(step / colourSteps)), 3 * step);
   const image = new ImageData(width, height);
+  const { data } = image;
+  for (let at = 0; at < strong.length; at++) {
+    if (strong[at] === 0) continue;
+    const step = 3 * Math.round(colourSteps * scale.at(strong[at]));
+    data[4 * at] = colours[step];
+    data[4 * at + 1] = colours[step + 1];
+    data[4 * at + 2] = colours[step + 2];
+    data[4 * at + 3] = 255;
+  }
+  return image;
+}
+
+/** Of each square, the weight farthest from zero. */
+function pooledWeights({ queries, keys, weights }: Omit<Pattern, "scale">, side: number, width: number, height: number): Float32Array {
   const strong = new Float32Array(width * height);
   for (let i = 0; i < queries; i++)
     for (let j = 0; j < keys; j++) {
@@ -78,6 +98,5 @@ export function pixelsOf({ queries, keys, weights, scale }: Pattern, most: numbe
       const at = Math.floor(i / side) * width + Math.floor(j / side);
       if (Math.abs(weight) > Math.abs(strong[at])) strong[at] = weight;
     }
-  for (const [at, weight] of strong.entries()) if (weight !== 0) image.data.set([...scale.colour(weight), 255], 4 * at);
-  return image;
+  return strong;
 }

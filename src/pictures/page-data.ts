@@ -127,11 +127,12 @@ function stepOf(share: number, coding: Coding, steps: Steps): number {
 /** What each step stands for. */
 export function valuesOf({ reach, coding, steps = 255 }: Omit<Packed, "bytes">): Float32Array {
   const side = (steps - 1) / 2;
-  return Float32Array.from({ length: steps + 1 }, (_, step) => {
-    if (coding === "root") return reach * (step / steps) ** 2;
-    const share = (step - side - 1) / side;
-    return reach * (coding === "signed" ? share : share * Math.abs(share));
-  });
+  const values = new Float32Array(steps + 1);
+  for (let step = 0; step <= steps; step++) {
+    const share = coding === "root" ? step / steps : (step - side - 1) / side;
+    values[step] = reach * (coding === "signed" ? share : share * Math.abs(share));
+  }
+  return values;
 }
 
 export const bytesOf = ({ bytes }: Pick<Packed, "bytes">): Uint8Array => fromBase64(bytes);

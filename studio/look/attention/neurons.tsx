@@ -30,7 +30,7 @@ export function Neurons({ pattern, vectors, tokens, targetTokens, spots, note }:
           <thead>
             <tr>
               <th scope="col">Token</th>
-              <th scope="col">its vector, {size} dimensions</th>
+              <th scope="col">q or k, {size} numbers</th>
               <th scope="col">q × k</th>
               <th scope="col" class="number">
                 q·k{scale === 1 ? "" : ` × ${decimal(scale, 3)}`}
