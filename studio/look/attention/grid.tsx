@@ -108,7 +108,7 @@ function Thumb({ look, layer, head, thumbnails, isShown, isFirst, label, open, t
       type="button"
       aria-pressed={isShown}
       tabIndex={isFirst ? 0 : -1}
-      aria-label={`layer ${layer}, head ${head.head}: ${inWords(head.summary)}${label === undefined ? "" : `, ${label}`}`}
+      aria-label={`${label === undefined ? "" : `${layer}·${head.head} ${label}, `}layer ${layer}, head ${head.head}: ${inWords(head.summary)}`}
       onClick={() => open(layer, head.head)}
       onPointerEnter={() => tell([layer, head.head])}
       onFocus={() => tell([layer, head.head])}

@@ -16,7 +16,7 @@ import { Lines } from "./lines.tsx";
 import { WeightMap } from "./map.tsx";
 import { Neurons, vectorsOf } from "./neurons.tsx";
 import { meanOf, patternOf, rowsOf } from "./patterns.ts";
-import { type Spots, spotsOf } from "./spots.ts";
+import { type Spots, sameSpot, spotsOf } from "./spots.ts";
 
 // One head large: as lines, as a map, or dimension by dimension. Until its weights are there, those of the head before stand there.
 
@@ -196,8 +196,8 @@ function Said({
 }) {
   const { spot, pinned } = spots;
   const short = useMemo(() => labelled(look), [look]);
-  const isPinned = pinned.value.query !== undefined || pinned.value.key !== undefined;
   const told = sentence({ pattern, look: short, spot: spot.value });
+  const isPinned = told !== "" && sameSpot(spot.value, pinned.value);
   return (
     <p id={id} class="sentence-here" aria-live={isHeard ? "polite" : "off"}>
       {told || <span class="soft">Point at a token to see where it looks; a click keeps it.</span>}
