@@ -6,15 +6,15 @@ export interface Axis {
   readonly ticks: readonly number[];
 }
 
-/** Around all given values; 0 to 1 where there are none. */
-export function axisOf(given: readonly number[], scale: "linear" | "log"): Axis {
+/** Around all given values, with about so many marks; 0 to 1 where there are none. */
+export function axisOf(given: readonly number[], scale: "linear" | "log", marks = 5): Axis {
   const known = given.filter((one) => Number.isFinite(one) && (scale === "linear" || one > 0));
   let [low, high] = known.length ? [Math.min(...known), Math.max(...known)] : [scale === "log" ? 0.1 : 0, 1];
   // numbers that differ only by rounding are one number: between them there are no round ones
   if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)))
     [low, high] = scale === "log" ? [low / 2, high * 2] : [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
   if (scale === "log") return logAxis(low, high);
-  const step = roundStep((high - low) / 5);
+  const step = roundStep((high - low) / marks);
   const ticks: number[] = [];
   for (let tick = Math.ceil(low / step) * step; tick <= high + step / 1e6; tick += step) ticks.push(Number(tick.toPrecision(12)));
   return { place: (value) => (value - low) / (high - low), value: (place) => low + place * (high - low), ticks };

@@ -48,7 +48,7 @@ export function LineChart({ label, lines, height = 220, scale = "linear", versio
     [0, until ?? 0, ...lines.flatMap(({ series: { steps } }) => (steps.length ? [steps[0], steps[steps.length - 1]] : []))],
     "linear",
   );
-  const ys = axisOf(rangeOf(lines, scale), scale);
+  const ys = axisOf(rangeOf(lines, scale), scale, Math.max(1, Math.min(6, Math.floor(height / 40))));
   const x = (step: number) => margin.left + xs.place(step) * Math.max(1, width - margin.left - margin.right);
   const y = (value: number) => height - margin.bottom - ys.place(value) * (height - margin.top - margin.bottom);
   const colours = theme.value; // drawn again when it changes

@@ -17,7 +17,7 @@ export async function promptOf(model: Run, run: string): Promise<string> {
   const known = promptSet(run);
   if (known !== undefined) return known;
   const found = await chosen(model, run).catch(() => "");
-  setPrompt(run, found);
+  if (found !== "") setPrompt(run, found);
   return found;
 }
 

@@ -86,6 +86,13 @@ function tableIn(text: string, format: TableFormat, name: string): Found {
 
 const written = (value: unknown): string => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
 
+/** What a model is shown while it learns: the beginning of its text, or the input of its first row. */
+export function promptOf(found: Found, text: string): string | undefined {
+  if (found.kind === "text") return promptIn(text);
+  if (found.kind === "wrong") return undefined;
+  return found.first[0]?.[tasks[found.task][0]] || undefined;
+}
+
 /** Where a model is shown to go on from: the beginning of its own text, to the end of a word. */
 export function promptIn(text: string, most = 32): string {
   const begin = text.trimStart().replace(/\s+/g, " ");

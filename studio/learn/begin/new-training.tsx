@@ -8,10 +8,10 @@ import { beginTraining } from "../../stores/going.ts";
 import { messageOf, useAnswer } from "../../stores/models.ts";
 import { freeName } from "../../stores/runs.ts";
 import { DataField, takeReady } from "./data-field.tsx";
-import { promptIn } from "./found.ts";
+import { promptOf } from "./found.ts";
 import { type GivenData, given } from "./given.ts";
 import { OptionList, type Wrong } from "./option-list.tsx";
-import { optionsOf } from "./options.ts";
+import { optionsFor } from "./options.ts";
 import { PlanPanel } from "./plan-panel.tsx";
 import { optionAt, settingsOf, type Typed } from "./settings.ts";
 import { starts } from "./starts.ts";
@@ -31,7 +31,7 @@ export function NewTraining() {
   }, [params.data]);
   const data = given.value;
   const { plan, isNew, wrong } = usePlan(data, typed);
-  const options = optionsOf(plan && "model" in plan.model ? plan.model.model : (typed["model.model"] ?? "decoder"));
+  const options = optionsFor(plan, typed);
   const place = optionAt(wrong?.path, options);
   return (
     <>
@@ -89,7 +89,7 @@ function usePlan(data: GivenData | undefined, typed: Typed): Planned {
         const settings: Typed = JSON.parse(rested);
         try {
           return {
-            plan: await computer().plan(usable.files, { ...settingsOf(settings, optionsOf(settings["model.model"] ?? "decoder")), signal }),
+            plan: await computer().plan(usable.files, { ...settingsOf(settings, optionsFor(last.current, settings)), signal }),
           };
         } catch (error) {
           if (!(error instanceof AskError)) throw error;
@@ -155,14 +155,15 @@ function Begin({ data, plan, typed, wrong }: BeginProps) {
   const begin = () => {
     if (!data || !plan) return;
     const { steps } = plan.training;
-    const often = plan.parameters <= smallModel ? { saveEvery: Math.max(1, Math.round(steps / 40)), keep: 60 } : {};
-    const settings = settingsOf(typed, optionsOf("model" in plan.model ? plan.model.model : "decoder"));
+    const often = plan.parameters <= smallModel ? { saveEvery: Math.max(10, Math.round(steps / 40)), keep: 60 } : {};
+    const settings = settingsOf(typed, optionsFor(plan, typed));
+    const prompt = promptOf(data.found, data.text);
     try {
       beginTraining({
         name: chosen,
         data: data.files,
         settings: { evalEvery: Math.max(1, Math.round(steps / 20)), ...often, ...settings },
-        ...(data.found.kind === "text" && { prompt: promptIn(data.text) }),
+        ...(prompt !== undefined && { prompt }),
       });
       go("learn", { run: chosen });
     } catch (error) {

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import type { TrainingPlan } from "../../../src/worker/found.ts";
 import { put } from "../../address.ts";
-import { type GroupName, groups, type TrainingOption } from "./options.ts";
+import { nameOf, openable } from "../../stores/runs.ts";
+import { inGroups, type Option } from "./options.ts";
 import { type Typed, usualValue } from "./settings.ts";
 
-// Every option with what it is, where it stands; the important ones first. What is wrong is said at its field.
+// Every option with what it does, where it stands; the important ones first. What is wrong is said at its field.
 
 export interface Wrong {
   readonly path?: string;
@@ -12,7 +13,7 @@ export interface Wrong {
 }
 
 export interface OptionListProps {
-  readonly options: readonly TrainingOption[];
+  readonly options: readonly Option[];
   readonly typed: Typed;
   readonly plan: TrainingPlan | undefined;
   readonly wrong: Wrong | undefined;
@@ -21,8 +22,7 @@ export interface OptionListProps {
 export function OptionList({ options, typed, plan, wrong }: OptionListProps) {
   const [sought, setSought] = useState("");
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  const fits = ({ path, what }: TrainingOption) => words.every((word) => `${path} ${what}`.toLowerCase().includes(word));
-  const list = (group: GroupName) => options.filter((option) => option.group === group && fits(option));
+  const found = options.filter((option) => words.every((word) => searched(option).includes(word)));
   const changed = Object.keys(typed).length;
   return (
     <section class="panel" aria-labelledby="settings-title">
@@ -34,17 +34,16 @@ export function OptionList({ options, typed, plan, wrong }: OptionListProps) {
           <input type="search" value={sought} onInput={(event) => setSought(event.currentTarget.value)} />
         </label>
       </header>
-      {groups.map(({ name, label }) => {
-        const found = list(name);
-        if (found.length === 0) return null;
-        const own = found.filter(({ path }) => path in typed).length;
-        const holds = found.some(({ path }) => path === wrong?.path);
-        const fields = <Fields options={found} typed={typed} plan={plan} wrong={wrong} />;
+      {found.length === 0 && <p class="soft">No option is called so, or does that.</p>}
+      {inGroups(found).map(({ name, title, options: group }) => {
+        const own = group.filter((one) => one.name in typed).length;
+        const holds = group.some((one) => one.name === wrong?.path);
+        const fields = <Fields options={group} typed={typed} plan={plan} wrong={wrong} />;
         if (name === "first") return <div key={name}>{fields}</div>;
         return (
           <details key={name} class="option-group" open={words.length > 0 || own > 0 || holds}>
             <summary>
-              {label} <span class="soft">{own > 0 ? `${own} of ${found.length} set` : found.length}</span>
+              {title} <span class="soft">{own > 0 ? `${own} of ${group.length} set` : group.length}</span>
             </summary>
             {fields}
           </details>
@@ -54,44 +53,49 @@ export function OptionList({ options, typed, plan, wrong }: OptionListProps) {
   );
 }
 
-function Fields({ options, typed, plan, wrong }: OptionListProps) {
-  return (
-    <div class="options">
-      {options.map((option) => (
-        <Field
-          key={option.path}
-          option={option}
-          typed={typed[option.path]}
-          plan={plan}
-          wrong={wrong?.path === option.path ? wrong.message : undefined}
-        />
-      ))}
-    </div>
-  );
-}
+const searched = ({ name, what, explanation, ...rest }: Option): string =>
+  [name, what, explanation, ...(rest.kind === "choice" ? rest.choices.map((one) => `${one.name} ${one.what}`) : [])]
+    .join(" ")
+    .toLowerCase();
+
+const Fields = ({ options, typed, plan, wrong }: OptionListProps) => (
+  <div class="options">
+    {options.map((option) => (
+      <Field
+        key={option.name}
+        option={option}
+        typed={typed[option.name]}
+        plan={plan}
+        wrong={wrong?.path === option.name ? wrong.message : undefined}
+      />
+    ))}
+  </div>
+);
 
 interface FieldProps {
-  readonly option: TrainingOption;
+  readonly option: Option;
   readonly typed: string | undefined;
   readonly plan: TrainingPlan | undefined;
   readonly wrong: string | undefined;
 }
 
-function Field({ option: { path, what, value }, typed = "", plan, wrong }: FieldProps) {
-  const id = `option-${path}`;
-  const usual = usualValue(path, plan);
-  const choose = (next: string) => put({ [`set.${path}`]: next });
+function Field({ option, typed = "", plan, wrong }: FieldProps) {
+  const { name, explanation, usual: fixed, chosen } = option;
+  const id = `option-${name}`;
+  const usual = usualValue(name, plan) || (fixed === undefined ? "" : `${fixed}`);
+  const choose = (next: string) => put({ [`set.${name}`]: next });
   const described = wrong === undefined ? `${id}-what` : `${id}-what ${id}-wrong`;
-  const choices = value.kind === "choice" ? value.choices : value.kind === "switch" ? ["true", "false"] : undefined;
+  const choices = choicesOf(option);
+  const current = choices?.find((one) => one.name === (typed || usual));
   return (
     <div class="option" data-set={typed !== ""} data-wrong={wrong !== undefined}>
-      <label for={id}>{path.replace(/^model\./, "")}</label>
+      <label for={id}>{name.replace(/^model\./, "")}</label>
       {choices ? (
         <select id={id} class="value" value={typed} aria-describedby={described} onChange={(event) => choose(event.currentTarget.value)}>
-          <option value="">{typed === "" && usual !== "" ? `${shownChoice(usual)}` : "as usual"}</option>
+          <option value="">{typed === "" && usual !== "" ? shownChoice(usual) : "as usual"}</option>
           {choices.map((one) => (
-            <option key={one} value={one}>
-              {shownChoice(one)}
+            <option key={one.name} value={one.name}>
+              {shownChoice(one.name)}
             </option>
           ))}
         </select>
@@ -100,7 +104,7 @@ function Field({ option: { path, what, value }, typed = "", plan, wrong }: Field
           id={id}
           class="value"
           type="text"
-          inputMode={value.kind === "number" ? "decimal" : undefined}
+          inputMode={option.kind === "number" ? "decimal" : undefined}
           autocomplete="off"
           spellcheck={false}
           placeholder={usual}
@@ -110,7 +114,11 @@ function Field({ option: { path, what, value }, typed = "", plan, wrong }: Field
           onInput={(event) => choose(event.currentTarget.value)}
         />
       )}
-      <small id={`${id}-what`}>{what}</small>
+      <small id={`${id}-what`}>
+        {explanation}
+        {current?.what && ` ${shownChoice(current.name)}: ${current.what}.`}
+        {usual === "" && chosen && ` Left out: ${chosen}.`}
+      </small>
       {wrong !== undefined && (
         <small id={`${id}-wrong`} class="wrong" role="alert">
           {wrong}
@@ -118,6 +126,13 @@ function Field({ option: { path, what, value }, typed = "", plan, wrong }: Field
       )}
     </div>
   );
+}
+
+function choicesOf(option: Option): readonly { readonly name: string; readonly what: string }[] | undefined {
+  if (option.kind === "choice") return option.choices;
+  if (option.kind === "switch") return ["true", "false"].map((name) => ({ name, what: "" }));
+  if (option.name === "from") return openable.value.map(({ run, task }) => ({ name: nameOf(run), what: task }));
+  return undefined;
 }
 
 const shownChoice = (value: string): string => ({ true: "yes", false: "no" })[value] ?? value;
