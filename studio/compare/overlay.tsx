@@ -1,0 +1,91 @@
+import { useMemo } from "preact/hooks";
+import { address, put } from "../address.ts";
+import { type Line, LineChart } from "../charts/line-chart.tsx";
+import { SaveMenu } from "../parts/save.tsx";
+import { Slider } from "../parts/slider.tsx";
+import { Answered } from "../parts/states.tsx";
+import { seriesColour, theme } from "../parts/theme.ts";
+import { lives } from "../stores/live.ts";
+import { smoothed } from "../stores/series.ts";
+import { type Course, useCourses } from "./curves.ts";
+import { overlaySvg } from "./overlay-svg.ts";
+
+// The picked runs in one chart, each named where its line ends.
+
+/** More lines than colours: the next six are dashed, and so on. */
+const dashes = [undefined, [6, 3], [2, 2], [8, 2, 2, 2]] as const;
+
+export function Overlay({ names }: { readonly names: readonly string[] }) {
+  const waited = useCourses(names);
+  return (
+    <Answered waited={waited} what="Reading their logs.">
+      {(courses) => <Chart courses={courses} />}
+    </Answered>
+  );
+}
+
+function Chart({ courses }: { readonly courses: readonly Course[] }) {
+  const { params } = address.value;
+  const scale = params.scale === "log" ? "log" : "linear";
+  const what = params.curve === "validation" ? "validation" : "loss";
+  const smooth = Math.min(99, Number(params.smooth ?? 90)) / 100;
+  const going = courses.reduce((sum, { name }) => sum + (lives.value.get(name)?.version.value ?? 0), 0); // drawn again as they go on
+  const colours = theme.value;
+  const lines = useMemo<readonly Line[]>(
+    () =>
+      courses.map((course, i) => ({
+        name: course.name,
+        series: what === "loss" && smooth > 0 ? smoothed(course.loss, smooth) : course[what],
+        colour: seriesColour(i),
+        ...(what === "validation" && courses.length <= 6 && { weight: "dots" as const }),
+        ...(dashes[Math.floor(i / 6) % dashes.length] && { dash: dashes[Math.floor(i / 6) % dashes.length] }),
+      })),
+    [courses, what, smooth, colours, going],
+  );
+  return (
+    <section class="panel overlay" aria-labelledby="overlay-title">
+      <header>
+        <h2 id="overlay-title">Their {what === "loss" ? "losses" : "validation losses"}</h2>
+        <span class="row">
+          <label>
+            Show{" "}
+            <select value={what} onChange={(event) => put({ curve: event.currentTarget.value === "loss" ? undefined : "validation" })}>
+              <option value="loss">training loss</option>
+              <option value="validation">validation loss</option>
+            </select>
+          </label>
+          {what === "loss" && (
+            <Slider
+              label="Smoothing"
+              min={0}
+              max={99}
+              value={Math.round(100 * smooth)}
+              shown={(value) => (value === 0 ? "none" : `${value} %`)}
+              choose={(value) => put({ smooth: value })}
+            />
+          )}
+          <label>
+            <input
+              type="checkbox"
+              checked={scale === "log"}
+              onChange={(event) => put({ scale: event.currentTarget.checked ? "log" : undefined })}
+            />{" "}
+            log axis
+          </label>
+          <SaveMenu
+            name="runs-compared"
+            svg={() => overlaySvg(what === "loss" ? "Loss" : "Validation loss", lines, scale)}
+            json={() => courses}
+          />
+        </span>
+      </header>
+      <LineChart
+        label={`${what === "loss" ? "Loss" : "Validation loss"} by step, of all picked runs`}
+        lines={lines}
+        height={360}
+        scale={scale}
+        names="at-ends"
+      />
+    </section>
+  );
+}
