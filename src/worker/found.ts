@@ -5,6 +5,8 @@ import type { Task, TrainingConfig } from "../runs/config.ts";
 import type { ModelTask } from "../text/columns.ts";
 import type { SentSettings } from "./messages.ts";
 
+export type { ExampleRow } from "../evaluation/answered.ts";
+
 // What is found when somebody asks before a training, or beside it.
 
 /** A value of a setting, as a table of runs shows it. */

@@ -3,7 +3,7 @@ import { chance } from "../../src/base/chance.ts";
 import { modelLoss } from "../../src/models/any.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
-import { fit, type StepReport } from "../../src/training/fit.ts";
+import { fit as going, type StepReport } from "../../src/training/fit.ts";
 import { optimizer as make, type OptimizerName } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { cases, symbolsOf } from "../support/trainees.ts";
@@ -27,13 +27,13 @@ async function trained(name: string, { optimizer: kind = "adamw", partsEvery, ac
   initialise(layout, chance(3), optimizer.weights);
   const reports: StepReport[] = [];
   const weights = [Float32Array.from(optimizer.weights.data as Float32Array)];
-  const going = fit(loss, optimizer, batches(4), {
+  const taken = going(loss, optimizer, batches(4), {
     ...{ steps, accumulate, chance: chance(2), learningRate: () => 0.01, clock: () => 0 },
     ...(partsEvery !== undefined && { partsEvery }),
     device: nodeDevice({ threads: 1 }),
     symbols: symbolsOf(model),
   });
-  for await (const report of going) {
+  for await (const report of taken) {
     if (report.kind !== "step") continue;
     reports.push(report);
     weights.push(Float32Array.from(optimizer.weights.data as Float32Array));
