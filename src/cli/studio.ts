@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { Option } from "commander";
 import { buildStudio } from "../studio/build.ts";
 import { House } from "../studio/house.ts";
-import { listen } from "../studio/listen.ts";
+import { checkPort, listen } from "../studio/listen.ts";
 import { bareCommand } from "./commands.ts";
 import { addFlags } from "./flags.ts";
 import { signals } from "./interrupt.ts";
@@ -35,6 +35,7 @@ studioCommand.action(async (folder = "runs", { port, open, threads, build, json 
     else console.log(`the studio is in ${built.folder}: ${built.files} files, ${size} MB, for any web server (see its _headers)`);
     return;
   }
+  checkPort(port);
   const say = (sentence: string) => void process.stderr.write(`${sentence}\n`);
   const house = new House(folder, { ...(threads !== undefined && { threads }), say });
   const listening = await listen(house, { port }).catch(async (error) => {

@@ -28,7 +28,7 @@ export {
   Training,
 } from "../worker/computer.ts";
 export type { CostSettings, HeldOutExamples, RunFacts, TrainingPlan } from "../worker/found.ts";
-export type { JobEvent, WorkerReport } from "../worker/messages.ts";
+export type { JobEvent, TrainingFacts, WorkerReport } from "../worker/messages.ts";
 export { type CallOptions, type PageSample, type PageWriteOptions, Run, type WrittenPiece } from "../worker/run.ts";
 
 /** Starts a worker that computes. Its file and ONNX Runtime's are found beside this one, as npm lays them; elsewhere `worker` and `engine` say where. */

@@ -30,7 +30,7 @@ export function checkToken(headers: IncomingHttpHeaders, door: Door): void {
   const kept = cookies.filter((pair) => pair.startsWith(name)).map((pair) => pair.slice(name.length));
   const [, bearer = ""] = /^bearer +(\S+)$/i.exec(headers.authorization ?? "") ?? [];
   if (kept.some((given) => same(given, door.token)) || same(bearer, door.token)) return;
-  throw new HttpError(401, "the studio wants its token: open the address that `qkv studio` has printed", { code: "token" });
+  throw new HttpError(401, "the studio wants its token: open the address that it printed when it started", { code: "token" });
 }
 
 /** A page's connection says where the page is from, and has the token from its cookie. */

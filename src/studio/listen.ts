@@ -33,8 +33,12 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-export async function listen(house: House, { port, app }: ListenOptions): Promise<Listening> {
+/** Refuses what can be no port, before anything is made for it. */
+export function checkPort(port: number): void {
   if (port > 65_535) throw new ConfigError(sentence`${setting("port")}: a whole number from 0 to 65,535 is wanted, not ${port}`);
+}
+
+export async function listen(house: House, { port, app }: ListenOptions): Promise<Listening> {
   const files = appFiles(app);
   let door: Door = { port, token: house.token };
   const server = createServer({ ...limits, maxHeaderSize: mostHeaders }, (request, response) => {

@@ -95,7 +95,7 @@ function modelAt(from: ModelPlace, home: Home): ModelPlace {
 function allowed<Given extends GivenFile | ModelPlace>(given: Given, { fetches }: Home, path: string): Given {
   if (!("url" in given) || fetches) return given;
   throw new ConfigError(
-    "the studio does not get what lies at an address; save it and give it as a file, or put the model's folder beside the runs (qkv pull)",
+    "the studio does not get what lies at an address; save it and give it as a file, or put the model's folder beside the runs",
     { code: "config.choice", path },
   );
 }

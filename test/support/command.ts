@@ -46,12 +46,21 @@ export class Running {
   }
 
   /** Waits until standard error has it. */
-  async said(words: RegExp): Promise<void> {
+  said(words: RegExp): Promise<void> {
+    return this.#until(words, () => this.#stderr);
+  }
+
+  /** Waits until standard output has it. */
+  printed(words: RegExp): Promise<void> {
+    return this.#until(words, () => this.#stdout);
+  }
+
+  async #until(words: RegExp, text: () => string): Promise<void> {
     let over = false;
     this.ended.finally(() => {
       over = true;
     });
-    while (!words.test(this.#stderr)) {
+    while (!words.test(text())) {
       if (over) throw new Error(`the command ended without saying ${words}; it said:\n${this.#stderr}`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
