@@ -108,8 +108,17 @@ export function swap(tap: string, from: Read, { target, positions }: SwapOptions
   };
 }
 
+/** All numbers of a tap are multiplied: by 0 they are left out. */
+export const scaled = (tap: string, factor: number, { positions }: Pick<SwapOptions, "positions"> = {}): Change => ({
+  tap,
+  value(old) {
+    const data = old.data.map((x) => factor * x);
+    return positions ? replacedAt(old, { data }, positions) : data;
+  },
+});
+
 /** The old numbers, with those of some positions replaced. */
-function replacedAt(old: Activation, other: Activation, positions: readonly number[]): Float32Array {
+function replacedAt(old: Activation, other: Pick<Activation, "data">, positions: readonly number[]): Float32Array {
   const axis = old.axes.findIndex((name) => name === "time" || name === "query" || name === "key");
   const count = old.shape[axis];
   const wrong = positions.find((position) => !(Number.isInteger(position) && position >= 0 && position < count));

@@ -5,7 +5,7 @@ import { suggest } from "../base/suggest.ts";
 import { answerName, highestPlaces, rowsOf } from "../inspection/answers.ts";
 import { look } from "../inspection/look.ts";
 import type { Activation } from "../inspection/observe.ts";
-import { ablateHead, type Change, patch, swap } from "../inspection/patch.ts";
+import { ablateHead, type Change, patch, scaled, swap } from "../inspection/patch.ts";
 import { readingOf } from "../inspection/reading.ts";
 import { sweep } from "../inspection/sweep.ts";
 import { chosenTaps, taps } from "../inspection/taps.ts";
@@ -185,7 +185,8 @@ function changeOf(trained: TrainedModel, change: AskedChange): Change {
     throw new ConfigError("a change is { layer, head }, { tap, from } or { tap, value }", { code: "config.type", path: "changes" });
   if ("from" in change) return swap(change.tap, change.from, { target: change.target, positions: change.positions });
   const { tap, value } = change;
-  return { tap, value: typeof value === "number" ? ({ data }) => data.map((x) => value * x) : Float32Array.from(value) };
+  if (typeof value !== "number") return { tap, value: Float32Array.from(value) };
+  return scaled(tap, value, "positions" in change ? { positions: change.positions } : {});
 }
 
 const toldActivation = ({ name, axes, shape, data }: Activation): ToldActivation => ({ name, axes, shape, data: Array.from(data) });

@@ -73,7 +73,8 @@ export interface TapsAsk {
 export type AskedChange =
   | { readonly layer: number; readonly head: number; readonly attention?: AttentionKind }
   | { readonly tap: string; readonly from: string; readonly target?: string; readonly positions?: readonly number[] }
-  | { readonly tap: string; readonly value: number | readonly number[] };
+  | { readonly tap: string; readonly value: number; readonly positions?: readonly number[] }
+  | { readonly tap: string; readonly value: readonly number[] };
 
 /** What would be said of a text if some activations were others. */
 export interface PatchAsk {

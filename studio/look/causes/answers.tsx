@@ -1,12 +1,14 @@
-import { visible } from "../../../src/pictures/label.ts";
 import type { Answers } from "../../../src/protocol/messages.ts";
 import { address, put } from "../../address.ts";
 import { digits, percent } from "../../parts/numbers.ts";
+import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { Bars } from "../map/bars.tsx";
 import { answerAt, askedWith, keyOf, ownTokens, type Sight } from "../sight.ts";
-import { asked, type Change, read, written } from "./changes.ts";
+import { tokenName } from "../token-name.ts";
+import { answersPicture } from "./answers-picture.ts";
+import { asked, type Change, read, wordsOf, written } from "./changes.ts";
 
 // The answer as it is, and as it would be with what is changed inside.
 
@@ -41,7 +43,7 @@ export function usePatched(sight: Sight) {
 export function answerOf(sight: Sight): string {
   const at = answerAt(sight);
   if (at === undefined) return "the label of the text";
-  const token = visible(ownTokens(sight)[at] ?? "");
+  const token = tokenName(ownTokens(sight)[at] ?? "");
   return sight.facts.task === "tag"
     ? `the tag of ${token}`
     : sight.facts.task === "mlm"
@@ -55,17 +57,25 @@ export function BeforeAfter({ sight }: { readonly sight: Sight }) {
   if (sight.facts.task === "embed") return <p class="note">This model gives vectors of texts, and no answers with probabilities.</p>;
   return (
     <Answered waited={waited} what="The model answers.">
-      {(found) => <Both found={found} isChanged={isChanged} of={answerOf(sight)} />}
+      {(found) => <Both found={found} isChanged={isChanged} of={answerOf(sight)} text={sight.text} />}
     </Answered>
   );
 }
 
-function Both({ found, isChanged, of }: { readonly found: Answers["patch"]; readonly isChanged: boolean; readonly of: string }) {
+interface BothProps {
+  readonly found: Answers["patch"];
+  readonly isChanged: boolean;
+  /** Whose answer it is. */
+  readonly of: string;
+  readonly text: string;
+}
+
+function Both({ found, isChanged, of, text }: BothProps) {
   const { candidates = [], before, after, divergence } = found;
   const bars = candidates
     .toSorted((a, b) => b.before - a.before || b.after - a.after)
     .slice(0, isChanged ? 14 : shownAnswers)
-    .map(({ name, before: value, after: second }) => ({ name, value, ...(isChanged && { second }) }));
+    .map(({ name, before: value, after: second }) => ({ name: tokenName(name), value, ...(isChanged && { second }) }));
   const here = divergenceOf(before.logProbabilities.data, after.logProbabilities.data);
   return (
     <section class="stack" aria-live="polite">
@@ -86,6 +96,13 @@ function Both({ found, isChanged, of }: { readonly found: Answers["patch"]; read
           Divergence of the answers (Kullback–Leibler, nats): {digits(here)} here, {digits(divergence)} over all positions.
         </p>
       )}
+      <div class="row">
+        <SaveMenu
+          name="answers"
+          svg={() => answersPicture({ title: of, candidates, notes: changesNow().map((change) => wordsOf(change)) })}
+          json={() => ({ text, changes: changesNow(), candidates, loss: found.loss, divergence })}
+        />
+      </div>
     </section>
   );
 }

@@ -1,5 +1,3 @@
-import { visible } from "../../../src/pictures/label.ts";
-
 // Names with bars: how likely each answer is, how much each key is looked at, which units fire.
 
 export interface Bar {
@@ -28,18 +26,19 @@ export function Bars({ bars, label, shown, most, choose, chosen }: BarsProps) {
       <span style={{ width: `${Math.min(100, (100 * Math.abs(value)) / whole)}%` }} />
     </span>
   );
+  const isSigned = bars.some(({ value }) => value < 0);
   return (
-    <ul class="bars" aria-label={label}>
+    <ul class={isSigned ? "map-bars signed" : "map-bars"} aria-label={label}>
       {bars.map(({ name, place, value, second }, i) => (
         <li key={i} class={chosen === i ? "chosen" : undefined}>
           {choose ? (
             <button type="button" class="plain mono" aria-pressed={chosen === i} onClick={() => choose(i)}>
-              {visible(name)}
+              {name}
             </button>
           ) : (
             <span class="mono name">
               {place !== undefined && <small>{place} </small>}
-              {visible(name)}
+              {name}
             </span>
           )}
           <span class="lines">

@@ -1,6 +1,5 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { visible } from "../../../src/pictures/label.ts";
 import type { Scale } from "../../../src/pictures/scale.ts";
 import { digits } from "../../parts/numbers.ts";
 import { colourOf, theme } from "../../parts/theme.ts";
@@ -18,13 +17,15 @@ export interface HeatProps {
   readonly marked?: number;
   /** Cells that are hidden. */
   readonly hidden?: (row: number, column: number) => boolean;
+  /** Cells with a frame. */
+  readonly framed?: (row: number, column: number) => boolean;
   readonly choose?: (row: number, column: number) => void;
   readonly shown?: (value: number) => string;
 }
 
 const left = 84;
 
-export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidden, choose, shown = digits }: HeatProps) {
+export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidden, framed, choose, shown = digits }: HeatProps) {
   const { rows, columns } = plane;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -37,7 +38,7 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     return () => seen.disconnect();
   }, []);
   const begin = rowNames ? left : 0;
-  const top = columnNames ? (columnNames.some((name) => visible(name).length > 1) ? 64 : 20) : 0;
+  const top = columnNames ? (columnNames.some((name) => name.length > 1) ? 64 : 20) : 0;
   const width = Math.min(28, Math.max(columnNames ? 14 : 1, (room - begin) / columns));
   const height = rows === 1 ? 28 : Math.min(24, Math.max(rowNames ? 14 : 4, columnNames ? width : 18));
   const [wide, high] = [Math.ceil(begin + columns * width), Math.ceil(top + rows * height)];
@@ -58,9 +59,11 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
       context.strokeRect(begin + column * width, top + row * height, across * width, height);
     };
     if (marked !== undefined && marked < rows && rows > 1) frame(marked, 0, columns);
+    for (let i = 0; framed && i < rows * columns; i++)
+      if (framed(Math.floor(i / columns), i % columns)) frame(Math.floor(i / columns), i % columns, 1);
     if (at) frame(at[0], at[1], 1);
     names(context, { rowNames, columnNames, width, height, begin, top, marked });
-  }, [plane, scale, wide, high, dark, marked, at]);
+  }, [plane, scale, wide, high, dark, marked, at, framed]);
   const point = (event: PointerEvent) => {
     const { left: x, top: y } = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const [row, column] = [Math.floor((event.clientY - y - top) / height), Math.floor((event.clientX - x - begin) / width)];
@@ -76,7 +79,7 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     cell.value = [Math.min(rows - 1, Math.max(0, row + by[0])), Math.min(columns - 1, Math.max(0, column + by[1]))];
   };
   const nameOf = (axis: string, index: number, given?: readonly string[]) =>
-    axis === "" ? "" : `${axis} ${index}${given?.[index] === undefined ? "" : ` ${visible(given[index])}`}`;
+    axis === "" ? "" : `${axis} ${index}${given?.[index] === undefined ? "" : ` ${given[index]}`}`;
   const value = at && plane.data[at[0] * columns + at[1]];
   const where = at && [nameOf(plane.rowAxis, at[0], rowNames), nameOf(plane.columnAxis, at[1], columnNames)].filter(Boolean).join(", ");
   return (
@@ -92,13 +95,21 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
         />
       </div>
       <small class="readout" aria-live="polite">
-        {at && value !== undefined
-          ? `${where}: ${hidden?.(...at) ? "hidden" : shown(value)}`
-          : `${shown(scale.low)} ▏to ${shown(scale.high)}: point at a cell for its number`}
+        {at && value !== undefined ? (
+          `${where}: ${hidden?.(...at) ? "hidden" : shown(value)}`
+        ) : (
+          <>
+            {shown(scale.low)} <span class="scale-bar" style={{ background: gradientOf(scale) }} /> {shown(scale.high)}
+          </>
+        )}
       </small>
     </div>
   );
 }
+
+/** The scale's colours from its low end to its high one. */
+const gradientOf = (scale: Scale): string =>
+  `linear-gradient(to right, ${Array.from({ length: 11 }, (_, i) => `rgb(${scale.colour(scale.value(i / 10)).join(" ")})`).join(", ")})`;
 
 /** One pixel for each number; the canvas makes them larger. */
 function cellsOf({ rows, columns, data }: Plane, scale: Scale, hidden: HeatProps["hidden"]): HTMLCanvasElement {
@@ -127,7 +138,7 @@ function names(context: CanvasRenderingContext2D, { rowNames, columnNames, width
   context.font = `12px ${colourOf("mono")}`;
   context.textBaseline = "middle";
   const fitted = (text: string, most: number) => {
-    const all = [...visible(text)];
+    const all = [...text];
     while (all.length > 1 && context.measureText(all.join("")).width > most) all.splice(-2, 2, "…");
     return all.join("");
   };
@@ -136,11 +147,11 @@ function names(context: CanvasRenderingContext2D, { rowNames, columnNames, width
     context.fillStyle = colourOf(i === marked ? "mark" : "ink");
     context.fillText(fitted(name, begin - 12), begin - 6, top + (i + 0.5) * height);
   }
-  const upright = (columnNames ?? []).every((name) => context.measureText(visible(name)).width <= width - 2);
+  const upright = (columnNames ?? []).every((name) => context.measureText(name).width <= width - 2);
   context.textAlign = upright ? "center" : "left";
   for (const [j, name] of (columnNames ?? []).entries()) {
     context.save();
-    context.translate(begin + (j + 0.5) * width, top - 6);
+    context.translate(begin + (j + 0.5) * width, top - (upright ? 9 : 6));
     if (!upright) context.rotate(-Math.PI / 2);
     context.fillStyle = colourOf("ink");
     context.fillText(fitted(name, top - 8), 0, 0);

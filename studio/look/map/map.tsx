@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Lens } from "../../../src/inspection/lens.ts";
 import type { Activation } from "../../../src/inspection/observe.ts";
-import { visible } from "../../../src/pictures/label.ts";
 import { percent } from "../../parts/numbers.ts";
+import { tokenName } from "../token-name.ts";
 import { type Column, type Group, labels, type Place, type Row, walkOf } from "./places.ts";
 import { Thumbnail } from "./thumbnail.tsx";
 
@@ -12,12 +12,18 @@ export interface MapProps {
   readonly columns: readonly Column[];
   readonly chosen: string | undefined;
   readonly choose: (place: Place, head?: number) => void;
+  /** Where an arrow key leads; it opens the place, if left out. */
+  readonly step?: (place: Place) => void;
+  /** Heads that are silenced. */
+  readonly silent?: (place: Place, head: number) => boolean;
   /** By tap: where heads look. */
   readonly patterns: ReadonlyMap<string, Activation> | undefined;
   readonly head: number;
   /** What the followed token would be answered with after each layer. */
   readonly lens?: Lens;
   readonly at: number | undefined;
+  /** The tokens of each side, for the chain of a recurrent layer. */
+  readonly tokens: { readonly source: readonly string[]; readonly own: readonly string[] };
   /** Whether something is changed there. */
   readonly isChanged: (place: Place) => boolean;
 }
@@ -33,7 +39,7 @@ export function ModelMap(props: MapProps) {
     if (by === undefined) return;
     event.preventDefault();
     const now = walk.findIndex(({ key }) => key === chosen);
-    choose(walk[Math.min(walk.length - 1, Math.max(0, now + by))]);
+    (props.step ?? choose)(walk[Math.min(walk.length - 1, Math.max(0, now + by))]);
     requestAnimationFrame(() => box.current?.querySelector<HTMLElement>('[aria-current="step"]')?.focus({ preventScroll: true }));
   };
   useEffect(() => {
@@ -46,6 +52,7 @@ export function ModelMap(props: MapProps) {
   }, [chosen]);
   return (
     <nav class="map" aria-label="The model, place by place. Arrow keys walk the way of a token." ref={box} onKeyDown={step}>
+      {columns.length === 1 && <h2 class="visually-hidden">The model</h2>}
       {columns.map((column) => (
         <div key={column.side} class="map-column">
           {column.label && <h2>{column.label}</h2>}
@@ -59,12 +66,12 @@ export function ModelMap(props: MapProps) {
 }
 
 const GroupBox = ({ group, ...props }: { readonly group: Group } & MapProps) => (
-  <section class="map-group" aria-label={group.label}>
+  <div class="map-group">
     <h3>{group.label}</h3>
     {group.rows.map((row) => (
       <RowBox key={row.places[0].key} row={row} {...props} />
     ))}
-  </section>
+  </div>
 );
 
 function RowBox({ row: { sublayer, places }, ...props }: { readonly row: Row } & MapProps) {
@@ -78,6 +85,9 @@ function RowBox({ row: { sublayer, places }, ...props }: { readonly row: Row } &
           <PlaceButton key={place.key} place={place} {...props} />
         ))}
       </div>
+      {places[0].kind === "recurrent" && (
+        <Chain tokens={props.tokens[places[0].side]} at={places[0].side === "own" ? props.at : undefined} />
+      )}
       {pattern && activation && (
         <div class="map-heads">
           {Array.from({ length: activation.shape[0] }, (_, head) => (
@@ -87,7 +97,7 @@ function RowBox({ row: { sublayer, places }, ...props }: { readonly row: Row } &
               class="thumbnail"
               tabIndex={-1}
               aria-label={`head ${head}`}
-              aria-pressed={props.chosen === pattern.key && props.head === head}
+              aria-pressed={props.silent ? props.silent(pattern, head) : props.chosen === pattern.key && props.head === head}
               onClick={() => props.choose(pattern, head)}
             >
               <Thumbnail pattern={activation} head={head} />
@@ -98,6 +108,20 @@ function RowBox({ row: { sublayer, places }, ...props }: { readonly row: Row } &
     </div>
   );
 }
+
+const mostCells = 24;
+
+/** An RNN is a chain: each state waits for the one before it. */
+const Chain = ({ tokens, at }: { readonly tokens: readonly string[]; readonly at: number | undefined }) => (
+  <ol class="map-chain" aria-label="One state after the other">
+    {tokens.slice(0, mostCells).map((token, i) => (
+      <li key={i}>
+        <span class={i === at ? "cell marked" : "cell"}>{tokenName(token)}</span>
+      </li>
+    ))}
+    {tokens.length > mostCells && <li>…</li>}
+  </ol>
+);
 
 function PlaceButton({ place, chosen, choose, lens, at, isChanged }: { readonly place: Place } & MapProps) {
   const isChosen = place.key === chosen;
@@ -119,7 +143,7 @@ function PlaceButton({ place, chosen, choose, lens, at, isChanged }: { readonly 
       </button>
       {best && (
         <span class="map-lens" title="The logit lens: what the model would say if it ended after this block">
-          <span class="mono">{visible(best.token)}</span> {percent(best.probability)}
+          <span class="mono">{tokenName(best.token)}</span> {percent(best.probability)}
         </span>
       )}
     </>

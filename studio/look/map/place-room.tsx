@@ -1,5 +1,4 @@
 import type { Activation } from "../../../src/inspection/observe.ts";
-import { visible } from "../../../src/pictures/label.ts";
 import { attentionScale, type Scale, scaleOf } from "../../../src/pictures/scale.ts";
 import { address, put } from "../../address.ts";
 import { SaveMenu } from "../../parts/save.tsx";
@@ -7,6 +6,7 @@ import { Answered } from "../../parts/states.tsx";
 import { BeforeAfter, changesNow, otherText, setChanges } from "../causes/answers.tsx";
 import { type Change, has, toggled } from "../causes/changes.ts";
 import { ownTokens, type Sight } from "../sight.ts";
+import { tokenName } from "../token-name.ts";
 import { formulaOf } from "./formula.ts";
 import { Heat } from "./heat.tsx";
 import { useCost, useTaps } from "./inside.ts";
@@ -36,10 +36,10 @@ export function namesOf(
   { side, sublayer, key }: Pick<Place, "side" | "sublayer" | "key">,
   axis: string,
 ): readonly string[] | undefined {
-  const own = side === "source" ? sight.tokens : ownTokens(sight);
+  const own = (side === "source" ? sight.tokens : ownTokens(sight)).map(tokenName);
   if (axis === "time" || axis === "query") return own;
   if (axis !== "key") return undefined;
-  return sublayer === "cross" || key.startsWith("model/attention/") ? sight.tokens : own;
+  return sublayer === "cross" || key.startsWith("model/attention/") ? sight.tokens.map(tokenName) : own;
 }
 
 export const scaleFor = (kind: Place["kind"], plane: Plane): Scale => {
@@ -224,7 +224,7 @@ function Ids({ sight, place }: { readonly sight: Sight; readonly place: Place })
     <ol class="ids">
       {tokens.map((token, i) => (
         <li key={i} class={i === marked ? "marked" : undefined}>
-          <span class="mono">{visible(token)}</span>
+          <span class="mono">{tokenName(token)}</span>
           <small>{i < offset ? "–" : ids[i - offset]}</small>
         </li>
       ))}

@@ -2,11 +2,12 @@ import { address, put } from "../../address.ts";
 import { Loading } from "../../parts/states.tsx";
 import { shown } from "../../stores/models.ts";
 import { changesNow } from "../causes/answers.tsx";
+import { isAt } from "../causes/changes.ts";
 import { answerAt, ownTokens, type Sight } from "../sight.ts";
 import { useConfig, useLens, usePatterns } from "./inside.ts";
 import { ModelMap } from "./map.tsx";
 import { headNow, PlaceRoom } from "./place-room.tsx";
-import { mapOf, type Place, walkOf } from "./places.ts";
+import { mapOf, walkOf } from "./places.ts";
 
 // The way of a token: the model on the left, the place where the token is on the right.
 
@@ -23,15 +24,6 @@ export function MapRoom({ sight }: { readonly sight: Sight }) {
   const heads = [...(patterns?.values() ?? [])].reduce((most, { shape }) => Math.max(most, shape[0]), 1);
   const head = Math.min(headNow(), Math.max(heads, "heads" in (model ?? {}) ? (model as { heads: number }).heads : 1) - 1);
   const changes = changesNow();
-  const isChanged = ({ tap, kind, layer, side, sublayer }: Place) =>
-    changes.some((change) =>
-      change.kind === "head"
-        ? kind === "mixed" &&
-          change.layer === layer &&
-          (change.attention === "cross") === (sublayer === "cross") &&
-          (change.attention === "encoder") === (side === "source")
-        : change.tap === tap,
-    );
   const at = sight.pinned ?? ownTokens(sight).length - 1;
   return (
     <div class="stack">
@@ -50,7 +42,8 @@ export function MapRoom({ sight }: { readonly sight: Sight }) {
           head={head}
           lens={lens}
           at={answerAt(sight) === undefined ? undefined : at}
-          isChanged={isChanged}
+          tokens={{ source: sight.tokens, own: ownTokens(sight) }}
+          isChanged={(one) => changes.some((change) => isAt(change, one))}
         />
         <PlaceRoom sight={sight} config={model} place={place} walk={walk} head={head} heads={Math.max(heads, 1)} />
       </div>

@@ -14,7 +14,12 @@ export function Thumbnail({ pattern, head }: { readonly pattern: Activation; rea
     const { rows, columns, data } = planeOf(pattern, head);
     const [high, wide] = [Math.min(most, rows), Math.min(most, columns)];
     [canvas.current.width, canvas.current.height] = [wide, high];
-    const scale = scaleOf("sequential", 0, 1, "root");
+    const scale = scaleOf(
+      "sequential",
+      0,
+      data.reduce((a, b) => Math.max(a, Math.abs(b)), 0),
+      "root",
+    );
     const image = context.createImageData(wide, high);
     for (let i = 0; i < high; i++)
       for (let j = 0; j < wide; j++) {

@@ -1,5 +1,4 @@
 import type { Activation } from "../../../src/inspection/observe.ts";
-import { visible } from "../../../src/pictures/label.ts";
 import { scaleOf } from "../../../src/pictures/scale.ts";
 import { digits, percent } from "../../parts/numbers.ts";
 import { Bars } from "./bars.tsx";
@@ -26,7 +25,7 @@ const mostUnits = 10;
 export function TokenHere({ place: { kind }, plane, at, token, keyNames, isHidden, summands }: TokenHereProps) {
   if (at >= plane.rows) return null;
   const row = rowOf(plane, at);
-  const name = visible(token);
+  const name = token;
   if (plane.columnAxis === "key" && keyNames) {
     const all = [...row].map((value, key) => ({ key, value, name: `${keyNames[key]}`, hidden: isHidden?.(at, key) ?? false }));
     const seen = all.filter(({ hidden }) => !hidden);
