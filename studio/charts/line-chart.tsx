@@ -126,7 +126,7 @@ function layoutOf(lines: readonly Line[], { width, height, scale, until, names }
   const ends = lines.flatMap(({ series: { steps } }) => (steps.length ? [steps[0], steps[steps.length - 1]] : []));
   const right = names === "at-ends" ? nameRoom : margins.right;
   const xs = axisOf([0, until ?? 0, ...ends], "linear");
-  const ys = axisOf(rangeOf(lines, scale), scale, Math.max(1, Math.min(6, Math.floor(height / 40))));
+  const ys = axisOf(rangeOf(lines, scale), scale, Math.max(2, Math.min(6, Math.floor(height / 40))));
   return {
     width,
     height,

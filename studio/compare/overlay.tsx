@@ -1,5 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { address, put } from "../address.ts";
+import { Legend } from "../charts/legend.tsx";
 import { type Line, LineChart } from "../charts/line-chart.tsx";
 import { SaveMenu } from "../parts/save.tsx";
 import { Slider } from "../parts/slider.tsx";
@@ -79,6 +80,7 @@ function Chart({ courses }: { readonly courses: readonly Course[] }) {
           />
         </span>
       </header>
+      <Legend lines={lines} />
       <LineChart
         label={`${what === "loss" ? "Loss" : "Validation loss"} by step, of all picked runs`}
         lines={lines}

@@ -25,8 +25,11 @@ const fixed = [
   { column: "parameters", label: "parameters", number: true },
 ] as const;
 
+/** What these columns say already. */
+const always = ["task", "steps", "model.model"];
+
 export function RunTable({ rows, settings: { differing, equal }, picked, pick }: RunTableProps) {
-  const shownSettings = differing.filter(({ name }) => name !== "task");
+  const shownSettings = differing.filter(({ name }) => !always.includes(name));
   return (
     <>
       <section class="scroll" aria-label="Table of runs">

@@ -113,7 +113,7 @@ function Side({ side, name, text }: { readonly side: "left" | "right"; readonly 
 function Words({ said, text }: { readonly said: Said; readonly text: string }) {
   if (said.kind === "text")
     return (
-      <p class="said" dir="auto">
+      <p class="said-words" dir="auto">
         {said.goesOn && <span class="soft">{text}</span>}
         {said.text}
       </p>

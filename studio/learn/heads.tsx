@@ -15,7 +15,7 @@ export function Heads({ live }: { readonly live: Live }) {
     <section class="panel heads" aria-labelledby="heads-title">
       <header>
         <h2 id="heads-title">Where its heads look</h2>
-        <span class="soft">each row a token that reads, each column a token that is read; bright is much</span>
+        <span class="soft">each row a token that reads, each column a token that it reads; bright is much</span>
       </header>
       <div class="head-rows">
         {look
@@ -51,7 +51,8 @@ function Pattern({ head: { pattern }, label }: { readonly head: AttentionHead; r
     [canvas.current.width, canvas.current.height] = [columns, rows];
     const image = context.createImageData(columns, rows);
     for (const [query, weights] of pattern.entries())
-      for (const [key, weight] of weights.entries()) image.data.set([...colourAt("sequential", weight), 255], 4 * (query * columns + key));
+      for (const [key, weight] of weights.entries())
+        image.data.set([...colourAt("sequential", Math.sqrt(Math.max(0, weight))), 255], 4 * (query * columns + key));
     context.putImageData(image, 0, 0);
   }, [pattern]);
   return <canvas ref={canvas} class="pattern" role="img" aria-label={label} />;

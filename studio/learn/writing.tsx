@@ -38,7 +38,7 @@ export function Writing({ live }: { readonly live: Live }) {
         />
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
-      <section class="written" tabIndex={0} aria-label="What the model said">
+      <section class="learn-said" tabIndex={0} aria-label="What the model said">
         {snapshot ? (
           <Said prompt={snapshot.prompt} text={snapshot.text ?? ""} goesOn={live.task === "lm"} />
         ) : (
@@ -53,16 +53,16 @@ export function Writing({ live }: { readonly live: Live }) {
 
 const Said = ({ prompt, text, goesOn }: { readonly prompt: string; readonly text: string; readonly goesOn: boolean }) =>
   goesOn ? (
-    <p class="said" dir="auto">
+    <p class="said-words" dir="auto">
       <span class="soft">{prompt}</span>
       {text}
     </p>
   ) : (
     <>
-      <p class="said soft" dir="auto">
+      <p class="said-words soft" dir="auto">
         {prompt}
       </p>
-      <p class="said" dir="auto">
+      <p class="said-words" dir="auto">
         → {text}
       </p>
     </>

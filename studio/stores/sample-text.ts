@@ -44,8 +44,10 @@ export async function sampleOf(model: Run, run: string, options: CallOptions): P
 
 async function answerOf(model: Run, prompt: string, options: CallOptions): Promise<string> {
   switch (model.facts.task) {
-    case "classify":
-      return (await model.classify([prompt], options))[0].label;
+    case "classify": {
+      const [{ label, probabilities }] = await model.classify([prompt], options);
+      return `${label} (${Math.round(100 * (probabilities[label] ?? 0))} %)`;
+    }
     case "tag":
       return (await model.tag([prompt], options))[0].tags.join(" ");
     case "translate":
