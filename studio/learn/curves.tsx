@@ -17,7 +17,7 @@ export function Curves({ live }: { readonly live: Live }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const lines: readonly Line[] = [
     { name: "every step", series: live.loss, colour: seriesColour(0), weight: "faint" },
-    { name: "loss", series: smoothed(live.loss), colour: seriesColour(0) },
+    { name: "loss", series: smoothed(live.loss, 0.9), colour: seriesColour(0) },
     { name: "validation", series: live.validation, colour: seriesColour(1), weight: "dots" },
   ];
   return (

@@ -29,8 +29,8 @@ export async function beginFirst(): Promise<void> {
     settings: {
       task: "lm",
       tokenizer: "char",
-      model: { model: "decoder", layers: 2, heads: 4, width: 64, context: 64 },
-      batch: 12,
+      model: { model: "decoder", layers: 2, heads: 4, width: 64, context: 128 },
+      batch: 6,
       steps: 1500,
       lr: 3e-3,
       evalEvery: 100,

@@ -17,7 +17,7 @@ export function Heads({ live }: { readonly live: Live }) {
         <h2 id="heads-title">Where its heads look</h2>
         <span class="soft">each row a token that reads, each column a token that it reads; bright is much</span>
       </header>
-      <div class="head-rows">
+      <div class="head-rows" style={{ minHeight: `${76 * Math.min(8, live.layers)}px` }}>
         {look
           ? look.layers.map(({ layer, heads }) => (
               <div key={layer} class="head-row">

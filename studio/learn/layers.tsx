@@ -12,11 +12,14 @@ const kinds = {
 } as const;
 type Kind = keyof typeof kinds;
 
+/** What was not told until then is not told at all. */
+const patience = 100;
+
 export function Layers({ live }: { readonly live: Live }) {
   void live.version.value; // the parts grow with it
   const [kind, setKind] = useState<Kind>("gradient");
   const names = live.parts.at(-1)?.parts.map(({ name }) => name) ?? [];
-  if (names.length === 0) return null;
+  if (names.length === 0 && (live.isOver || live.step > patience)) return null;
   const { of } = kinds[kind];
   const rows = names.map((name, row) => ({ name, values: live.parts.map(({ parts }) => logOf(parts[row] && of(parts[row]))) }));
   const known = rows.flatMap(({ values }) => values).filter(Number.isFinite);
@@ -34,7 +37,7 @@ export function Layers({ live }: { readonly live: Live }) {
           ))}
         </fieldset>
       </header>
-      <div class="strips">
+      <div class="strips" style={{ minHeight: `${18 * (live.layers + 2)}px` }}>
         {rows.map(({ name, values }) => (
           <div key={name} class="strip">
             <small>{name}</small>

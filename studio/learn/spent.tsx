@@ -8,7 +8,7 @@ export function Spent({ live }: { readonly live: Live }) {
     { name: "steps", seconds: live.spent.steps },
     { name: "validation", seconds: live.spent.validation },
     { name: "saving, and what is shown here", seconds: live.other },
-  ];
+  ].filter(({ seconds }) => seconds > 0);
   const all = parts.reduce((sum, { seconds }) => sum + seconds, 0);
   if (all === 0) return null;
   return (

@@ -26,17 +26,19 @@ export function Writing({ live }: { readonly live: Live }) {
         <h2 id="writing-title">{titles[live.task] ?? titles.lm}</h2>
         {snapshot && <span class="soft">after step {snapshot.step.toLocaleString("en")}</span>}
       </header>
-      {all.length > 1 && (
-        <Slider
-          label="Back"
-          min={0}
-          max={all.length - 1}
-          value={at}
-          shown={(place) => (place === all.length - 1 ? "newest" : `${all[place]?.step.toLocaleString("en")}`)}
-          choose={(place) => put({ at: place === all.length - 1 ? undefined : all[place].step })}
-          help="What it wrote after earlier steps"
-        />
-      )}
+      <div class="learn-back">
+        {all.length > 1 && (
+          <Slider
+            label="Back"
+            min={0}
+            max={all.length - 1}
+            value={at}
+            shown={(place) => (place === all.length - 1 ? "newest" : `${all[place]?.step.toLocaleString("en")}`)}
+            choose={(place) => put({ at: place === all.length - 1 ? undefined : all[place].step })}
+            help="What it wrote after earlier steps"
+          />
+        )}
+      </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
       <section class="learn-said" tabIndex={0} aria-label="What the model said">
         {snapshot ? (
@@ -45,7 +47,7 @@ export function Writing({ live }: { readonly live: Live }) {
           <span class="soft">{live.isOver ? "" : "It will write here as soon as it was saved for the first time."}</span>
         )}
       </section>
-      {all.length === 0 && live.isOver && <Earlier live={live} />}
+      {all.length <= 1 && live.isOver && <Earlier key={live.run} live={live} />}
       <Prompt live={live} />
     </section>
   );
@@ -70,12 +72,19 @@ const Said = ({ prompt, text, goesOn }: { readonly prompt: string; readonly text
 
 const earlierSteps = 8;
 
+/** Of a small model the newest step is opened without being asked. */
+const smallModel = 3e6;
+
 /** Of a run that was not watched: its checkpoints are opened, one after the other. */
 function Earlier({ live }: { readonly live: Live }) {
   const [asked, setAsked] = useState(false);
   const found = useAnswer(() => computer().checkpoints({ run: live.run }), [live.run]);
   const steps = found.state === "ready" ? found.answer : [];
-  if (steps.length === 0) return null;
+  const last = steps.at(-1);
+  useEffect(() => {
+    if (last !== undefined && live.snapshots.value.length === 0 && live.parameters <= smallModel) live.recall([last]);
+  }, [last]);
+  if (steps.length < 2) return null;
   const chosen = spread(steps, earlierSteps).toReversed();
   return (
     <p>
@@ -87,7 +96,7 @@ function Earlier({ live }: { readonly live: Live }) {
           live.recall(chosen);
         }}
       >
-        {asked ? "Its saved steps are being opened" : "Show what it said at its saved steps"}
+        {asked ? "Its saved steps are being opened" : "Show what it said before"}
       </button>
     </p>
   );

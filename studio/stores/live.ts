@@ -3,7 +3,7 @@ import { AskError } from "../../src/entries/web.ts";
 import type { Training } from "../../src/worker/computer.ts";
 import type { RunFacts } from "../../src/worker/found.ts";
 import type { JobEvent } from "../../src/worker/messages.ts";
-import { computer } from "../compute/place.ts";
+import { computer, kind } from "../compute/place.ts";
 import { nameOf, refreshRuns, runNamed } from "./runs.ts";
 import { Series } from "./series.ts";
 import { type Snapshot, Snapshots } from "./snapshots.ts";
@@ -38,6 +38,8 @@ export class Live {
   step = 0;
   steps = 0;
   parameters = 0;
+  /** As many as the model has: room is kept for what is shown of them. */
+  layers = 1;
   readonly loss = new Series();
   readonly validation = new Series();
   readonly rate = new Series();
@@ -53,13 +55,18 @@ export class Live {
   #worked = 0;
   #seen = { steps: 0, validation: 0 };
   #drawn = false;
+  /** Whether it waits only until something of it was shown. */
+  #isAside = false;
   #training: Training | undefined;
   readonly #snapshots: Snapshots;
 
   constructor(run: string) {
     this.run = run;
-    this.#snapshots = new Snapshots(run, (found) => {
-      this.snapshots.value = [...this.snapshots.value.filter(({ step }) => step !== found.step), found].sort((a, b) => a.step - b.step);
+    this.#snapshots = new Snapshots(run, {
+      tell: (found) => {
+        this.snapshots.value = [...this.snapshots.value.filter(({ step }) => step !== found.step), found].sort((a, b) => a.step - b.step);
+      },
+      aside: (work) => this.#aside(work),
     });
   }
 
@@ -91,10 +98,29 @@ export class Live {
 
   pause(): void {
     this.#training?.pause();
+    if (this.#isAside) this.#rests(); // it was told already
+  }
+
+  #rests(): void {
+    this.state.value = "paused";
+    this.#works(false);
+  }
+
+  /** A page computes one thing at a time: what is shown comes sooner, and learning loses less, if it waits for that long. */
+  async #aside<Found>(work: () => Promise<Found>): Promise<Found> {
+    if (kind !== "page" || this.state.value !== "training") return work();
+    this.#isAside = true;
+    this.#training?.pause();
+    try {
+      return await work();
+    } finally {
+      this.#isAside = false;
+      if (this.state.peek() !== "paused") this.#training?.go(); // somebody may have paused it meanwhile
+    }
   }
 
   go(): void {
-    this.#training?.go();
+    if (!this.#isAside) this.#training?.go();
     if (this.state.value === "paused") this.state.value = "training";
     this.#works(true);
   }
@@ -196,6 +222,7 @@ export class Live {
         this.steps = event.config.training.steps;
         this.step = event.step;
         this.parameters = event.parameters;
+        if ("layers" in event.config.model) this.layers = event.config.model.layers;
         this.#works(true);
         void refreshRuns();
         break;
@@ -224,8 +251,7 @@ export class Live {
         this.#snapshots.take(event.step);
         break;
       case "paused":
-        this.state.value = "paused";
-        this.#works(false);
+        if (!this.#isAside) this.#rests();
         break;
       case "warning":
         this.warnings.value = [...this.warnings.value, event.sentence];

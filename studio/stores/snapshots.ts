@@ -14,19 +14,25 @@ export interface Snapshot {
   readonly look?: AttentionLook;
 }
 
-/** Milliseconds between two: as long as the last one took, and a little more. */
-const rest = 700;
+/** Milliseconds between two: twice as long as the last one took, and a little more. */
+const rest = 1000;
+
+export interface SnapshotsHome {
+  tell(found: Snapshot): void;
+  /** Does what takes a while, with as little in its way as possible. */
+  aside<Found>(work: () => Promise<Found>): Promise<Found>;
+}
 
 export class Snapshots {
   readonly #run: string;
-  readonly #tell: (found: Snapshot) => void;
+  readonly #home: SnapshotsHome;
   #wanted: number | undefined;
   #recalled: readonly number[] = [];
   #busy = false;
 
-  constructor(run: string, tell: (found: Snapshot) => void) {
+  constructor(run: string, home: SnapshotsHome) {
     this.#run = run;
-    this.#tell = tell;
+    this.#home = home;
   }
 
   take(step: number): void {
@@ -45,11 +51,11 @@ export class Snapshots {
     for (let step = this.#next(); step !== undefined; step = this.#next()) {
       const begin = performance.now();
       try {
-        this.#tell({ step, ...(await this.#taken(step)) });
+        this.#home.tell({ step, ...(await this.#home.aside(() => this.#taken(step))) });
       } catch {
         // the step is no longer kept, or there is no one to ask now: the next one will do
       }
-      await new Promise((resolve) => setTimeout(resolve, rest + performance.now() - begin));
+      await new Promise((resolve) => setTimeout(resolve, rest + 2 * (performance.now() - begin)));
     }
     this.#busy = false;
   }
