@@ -56,14 +56,25 @@ describe("docs/web.md", () => {
     const programs = [...page.matchAll(/```js\n(.*?)```/gs)].map(([, text]) =>
       text.replace('from "qkv/web"', 'from "/node_modules/qkv/dist/page/qkv.js"'),
     );
-    expect(programs.length).toBeGreaterThan(0);
-    for (const program of programs) {
-      const said: string[] = [];
-      tab.on("console", (message) => said.push(message.text()));
-      await tab.addScriptTag({ type: "module", content: `${program}\nglobalThis.done = true;` });
-      await tab.waitForFunction("globalThis.done === true");
-      expect(said).toEqual(["step 10", "step 20", "12", "decoder/block.0/attention/pattern 2 × 6 × 6", "true"]);
+    const all: string[][] = [];
+    tab.on("console", (message) => all.at(-1)?.push(message.text()));
+    for (const [i, program] of programs.entries()) {
+      all.push([]);
+      await tab.addScriptTag({ type: "module", content: `${program}\nglobalThis.done = ${i};` });
+      await tab.waitForFunction(`globalThis.done === ${i}`);
     }
+    expect(all).toEqual([
+      ["step 10", "step 20", "12", "decoder/block.0/attention/pattern 2 × 6 × 6", "true"],
+      [
+        expect.stringMatching(/^classify \d+ \d+ true$/),
+        expect.stringMatching(/^model\.heads .*width of 16 is not divisible into 3 heads/),
+        "497759232 75497472 true",
+        "embedding block.0 head",
+        "embedding block.0 head",
+        "4 true",
+        "true true",
+      ],
+    ]);
     expect(complaints.filter((one) => !one.includes("favicon"))).toEqual([]);
   });
 });

@@ -64,7 +64,7 @@ it.each([["--lr", "0.5"], ["--batch", "8"], ["--width", "32"], ["--tokenizer", "
     expectRefusal(
       await place.qkv("train", "--resume", "run", ...flag),
       2,
-      `ConfigError: ${flag[0]} cannot be changed when a run goes on; only --steps, --eval-every, --save-every, --patience, --threads and --device can. Train a new run for another ${flag[0]}\n`,
+      `ConfigError: ${flag[0]} cannot be changed when a run goes on; only --steps, --eval-every, --save-every, --parts-every, --patience, --threads and --device can. Train a new run for another ${flag[0]}\n`,
     );
     expect(contents(place.path("run"))).toEqual(before);
   },
