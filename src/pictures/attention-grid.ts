@@ -19,8 +19,19 @@ const smallestCell = 2;
 /** Up to so many tokens the first row and the first column of panels are labelled. */
 const labelledTokens = 32;
 
+/** Of maps that were made smaller before: how many queries and keys there were, and how many weights a side a cell stands for. */
+export interface MadeSmaller {
+  readonly queries: number;
+  readonly keys: number;
+  readonly side: number;
+}
+
 /** All layers (down) × heads (across) as small maps, each on the scale of its own weights, with its end beside it. */
-export function attentionGrid(look: AttentionLook, title = `Attention by layer and head (${words[look.kind]})`): string {
+export function attentionGrid(
+  look: AttentionLook,
+  title = `Attention by layer and head (${words[look.kind]})`,
+  whole: MadeSmaller = { queries: look.targetTokens.length, keys: look.tokens.length, side: 1 },
+): string {
   const { tokens, targetTokens, layers } = look;
   checkLook(title, look);
   const across = Math.max(...layers.map(({ heads }) => heads.length));
@@ -34,7 +45,7 @@ export function attentionGrid(look: AttentionLook, title = `Attention by layer a
   const [first] = small[0].heads;
   const cell = Math.floor(space / Math.ceil(side / first.side));
   const [panelWidth, panelHeight] = [cell * first.rows[0].length, cell * first.rows.length];
-  const labelled = side <= labelledTokens && cell >= 7;
+  const labelled = whole.side === 1 && side <= labelledTokens && cell >= 7;
   const [columns, downs] = [tokenLabels(tokens, cell), tokenLabels(targetTokens, cell)];
   const left = 84 + (labelled ? downs.length : 0);
   const top = 66 + (labelled ? (upright(columns, cell) ? columns.size : columns.length) : 0);
@@ -57,10 +68,9 @@ export function attentionGrid(look: AttentionLook, title = `Attention by layer a
   const headNames = small.reduce((most, { heads }) => (heads.length > most.length ? heads : most), small[0].heads);
   const below = top + layers.length * stepY;
   const width = Math.max(left + across * stepX + 12, headingWidth(title), 560);
-  const note =
-    first.side === 1
-      ? `${targetTokens.length} queries down, ${tokens.length} keys across`
-      : `${targetTokens.length} queries down, ${tokens.length} keys across; a square is the strongest weight of ${first.side} × ${first.side}`;
+  const sideOfCell = whole.side * first.side;
+  const counted = `${whole.queries} queries down, ${whole.keys} keys across`;
+  const note = sideOfCell === 1 ? counted : `${counted}; a square is the strongest weight of ${sideOfCell} × ${sideOfCell}`;
   return sheet(
     { width, height: below + 62, title: `${title}: ${layers.length} layers, ${across} heads` },
     heading(title),

@@ -1,3 +1,4 @@
+import { attentionGrid } from "../../../src/pictures/attention-grid.ts";
 import type { PackedAttention } from "../../../src/views/packed.ts";
 import { address, put } from "../../address.ts";
 import { SaveMenu } from "../../parts/save.tsx";
@@ -8,6 +9,7 @@ import { overviewOf } from "./ask.ts";
 import { choiceOf, kindsOf, kindWords } from "./choice.ts";
 import { Grid } from "./grid.tsx";
 import { Large } from "./large.tsx";
+import { patternOf, rowsOf } from "./patterns.ts";
 import { type Order, ordersOf } from "./summaries.ts";
 
 // Look › Attention: all heads of the model as small maps, and one of them large.
@@ -68,7 +70,7 @@ function Attention({ sight, look }: { readonly sight: Sight; readonly look: Pack
           {kinds.length === 1 && <small>{kindWords(look.kind, facts.model)}</small>}
           <SaveMenu
             name={`${sight.name}-heads`}
-            svg={() => withModel(sight.name, sight.step, (model) => model.picture("attention", text, { ...options, kind: look.kind }))}
+            svg={() => gridOf(look)}
             html={() => withModel(sight.name, sight.step, (model) => model.page("attention", text, options))}
             json={() => summaryOf(look)}
           />
@@ -93,6 +95,17 @@ function Attention({ sight, look }: { readonly sight: Sight; readonly look: Pack
       <Large sight={sight} look={look} choice={choice} />
     </div>
   );
+}
+
+/** All heads as one picture, from what is shown. */
+function gridOf({ tokens, targetTokens, side, ...look }: PackedAttention): string {
+  const layers = look.layers.map(({ layer, heads }) => ({
+    layer,
+    heads: heads.map((head) => ({ head: head.head, pattern: rowsOf(patternOf({ tokens, targetTokens, side }, head)) })),
+  }));
+  const every = (names: readonly string[]) => names.filter((_, i) => i % side === 0);
+  const whole = { queries: targetTokens.length, keys: tokens.length, side };
+  return attentionGrid({ ...look, tokens: every(tokens), targetTokens: every(targetTokens), layers }, undefined, whole);
 }
 
 const summaryOf = ({ kind, tokens, targetTokens, layers }: PackedAttention) => ({
