@@ -33,11 +33,11 @@ it("counts every word of tags, and an example once behind each cell that it has 
   expect(behind(1, 0)).toEqual([examples[0]]);
 });
 
-it("takes several labels apart, also such as have spaces", () => {
-  const labels = ["red", "red wine", "food"];
-  expect([...labelsIn("red wine food", labels)]).toEqual(["red wine", "food"]);
+it("takes several labels apart, also such as have commas", () => {
+  const labels = ["red", "red, sweet", "food"];
+  expect([...labelsIn("red, sweet, food", labels)]).toEqual(["red, sweet", "food"]);
   expect([...labelsIn("", labels)]).toEqual([]);
-  const { counts } = crossedPresence("food", labels, [row("food", "red food"), row("red", ""), row("red food", "red")]);
+  const { counts } = crossedPresence("food", labels, [row("food", "red, food"), row("red", ""), row("red, food", "red")]);
   expect(counts).toEqual([
     [1, 1],
     [0, 1],

@@ -27,6 +27,9 @@ export function Calibration({ bins }: { readonly bins: readonly CalibrationBin[]
             </title>
           </rect>
         ))}
+        {bins.map(({ from, accuracy, confidence }) => (
+          <circle key={from} class="point" cx={x(confidence)} cy={y(accuracy)} r={4} />
+        ))}
         <line class="even" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} />
         <line class="axis" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(0)} />
         {[0, 0.5, 1].map((share) => (

@@ -73,7 +73,7 @@ export function Confusion({
                       <td key={column}>
                         <button
                           type="button"
-                          class={`cell ${isSquare && row === column ? "right" : "wrong"}`}
+                          class={`cell ${isSquare && row === column ? "hit" : "miss"}`}
                           style={{ "--share": (times / Math.max(1, all)).toFixed(3) }}
                           disabled={times === 0}
                           aria-pressed={isChosen}

@@ -43,17 +43,17 @@ export const crossedPresence = (label: string, labels: readonly string[], exampl
     [labelsIn(wanted, labels).has(label) ? 0 : 1, labelsIn(said, labels).has(label) ? 0 : 1],
   ]);
 
-/** Labels with spaces between them; a label may have spaces itself, so the longest that fits comes first. */
+/** Labels with commas between them; a label may have commas itself, so the longest that fits comes first. */
 export function labelsIn(text: string, labels: readonly string[]): ReadonlySet<string> {
   const byLength = [...labels].sort((a, b) => b.length - a.length);
   const found = new Set<string>();
   let rest = text.trim();
   while (rest !== "") {
-    const next = byLength.find((label) => rest === label || rest.startsWith(`${label} `));
-    if (next === undefined) rest = rest.replace(/^\S+\s*/, "");
+    const next = byLength.find((label) => rest === label || rest.startsWith(`${label},`));
+    if (next === undefined) rest = rest.replace(/^[^,]*,?\s*/, "");
     else {
       found.add(next);
-      rest = rest.slice(next.length).trimStart();
+      rest = rest.slice(next.length).replace(/^,\s*/, "");
     }
   }
   return found;

@@ -54,6 +54,7 @@ function Example({
   readonly toggle: () => void;
 }) {
   const { name, step, facts } = asked;
+  const isExplained = facts.task === "classify" && facts.labels.includes(said);
   const sure = probability === null ? "" : `, ${percent(probability)}`;
   return (
     <div class="stack">
@@ -79,10 +80,10 @@ function Example({
               <dd dir="auto">{said}</dd>
             </dl>
           )}
-          {facts.task === "classify" && facts.labels.includes(said) && <Why asked={asked} text={text} label={said} />}
+          {isExplained && <Why asked={asked} text={text} label={said} />}
           <p class="row">
             <a href={link("ask", { run: name, step, text })}>Ask it again</a>
-            <a href={link("look", { run: name, step, text })}>Look inside while it reads this</a>
+            {!isExplained && <a href={link("look", { run: name, step, text })}>Look inside while it reads this</a>}
           </p>
         </div>
       )}

@@ -9,7 +9,7 @@ import { type Asked, quiet } from "../asked.ts";
 import { Switch } from "../switch.tsx";
 import { Calibration } from "./calibration.tsx";
 import { Confusion, mostShown } from "./confusion.tsx";
-import { type Crossing, calibrationOf, crossedLabels, crossedPresence, crossedTags, labelsIn } from "./crossing.ts";
+import { type Crossing, calibrationOf, crossedLabels, crossedPresence, crossedTags } from "./crossing.ts";
 import { ExampleList } from "./examples.tsx";
 import { ClassTable, MeasureList } from "./measures.tsx";
 
@@ -28,7 +28,7 @@ export function MeasuringRoom({ asked }: { readonly asked: Asked }) {
   ]);
   return (
     <div class="stack">
-      <section class="panel">
+      <section class="panel bare">
         <h2>On what was held out of its data</h2>
         <Answered waited={measures} what="It answers everything that was held out. This may take a while.">
           {(found) => (
@@ -47,11 +47,11 @@ export function MeasuringRoom({ asked }: { readonly asked: Asked }) {
 }
 
 const some = ({ rows, all }: HeldOutExamples): string =>
-  rows.length < all ? ` (the first ${rows.length.toLocaleString("en")} of ${all.toLocaleString("en")})` : "";
+  rows.length < all ? ` (${rows.length.toLocaleString("en")} of ${all.toLocaleString("en")}, evenly from all)` : "";
 
-/** A text has one label where no answer and no truth has more, or none. */
-const areSeveral = ({ labels, rows, task }: HeldOutExamples): boolean =>
-  task === "classify" && rows.some(({ wanted, said }) => labelsIn(wanted, labels).size !== 1 || labelsIn(said, labels).size !== 1);
+/** Of several labels each has a probability of its own, so an answer has none. */
+const areSeveral = ({ rows, task }: HeldOutExamples): boolean =>
+  task === "classify" && rows.every(({ probability }) => probability === null);
 
 function Labels({ asked, found }: { readonly asked: Asked; readonly found: HeldOutExamples }) {
   const { params } = address.value;

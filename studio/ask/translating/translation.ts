@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Run } from "../../../src/worker/run.ts";
 import { messageOf, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
@@ -62,8 +62,15 @@ function targetOf(text: string, tokens: readonly ShownToken[], end: number | und
 /** A value that changes no more often than this, and always comes to the last one. */
 export function useRested<Value>(value: Value, milliseconds: number): Value {
   const [rested, setRested] = useState(value);
+  const due = useRef(0);
   useEffect(() => {
-    const timer = setTimeout(() => setRested(value), milliseconds);
+    const timer = setTimeout(
+      () => {
+        due.current = performance.now() + milliseconds;
+        setRested(value);
+      },
+      Math.max(0, due.current - performance.now()),
+    );
     return () => clearTimeout(timer);
   }, [value]);
   return rested;

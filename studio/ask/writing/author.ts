@@ -8,6 +8,8 @@ import {
   begun as begunTree,
   branchAt,
   branched,
+  endsText,
+  foreseen,
   grown,
   noBranches,
   readKept,
@@ -54,6 +56,15 @@ export class Author {
     this.#stop?.abort();
   }
 
+  /** There is nothing to go on with. */
+  leave(): void {
+    this.stop();
+    batch(() => {
+      this.prompt.value = undefined;
+      this.tree.value = noBranches;
+    });
+  }
+
   /** Reads a prompt anew: what was written from another is left. */
   async read(given: GivenPrompt): Promise<void> {
     if (JSON.stringify(given) === JSON.stringify(this.prompt.value?.given)) return;
@@ -67,18 +78,22 @@ export class Author {
   }
 
   async #read(model: Run, given: GivenPrompt, signal: AbortSignal): Promise<ReadPrompt> {
+    return { given, ...(await this.#after(model, given, signal, true)) };
+  }
+
+  /** The token after a prompt, and with `echo` the prompt's own. */
+  async #after(model: Run, given: GivenPrompt, signal: AbortSignal, echo = false): Promise<Omit<ReadPrompt, "given">> {
     let [tokens, next]: [readonly ShownToken[], Place] = [[], { top: [] }];
-    for await (const piece of model.write(given, { ...quiet, signal, echo: true, top: this.#top, tokens: 1, temperature: 0 })) {
+    for await (const piece of model.write(given, { ...quiet, signal, echo, top: this.#top, tokens: 1, temperature: 0 })) {
       tokens = piece.prompt ?? tokens;
       next = piece.tokens[0] ?? piece.ended ?? next;
     }
-    return { given, tokens, next };
+    return { tokens, next };
   }
 
   /** Goes on with the text that is read; where there is none, begins one. */
   async goOn(settings: WriteSettings): Promise<void> {
-    const open = branchAt(this.tree.value, this.tree.value.chosen);
-    if (!open || open.ended) this.tree.value = begunTree(this.tree.value);
+    if (!branchAt(this.tree.value, this.tree.value.chosen)) this.tree.value = begunTree(this.tree.value);
     await this.#write(settings);
   }
 
@@ -93,7 +108,7 @@ export class Author {
     if (!branchAt(this.tree.value, this.tree.value.chosen)) this.tree.value = begunTree(this.tree.value);
     const { tree, isNew } = branched(this.tree.value, place, token);
     this.tree.value = tree;
-    if (isNew) await this.#write(settings);
+    if (isNew && !endsText(token)) await this.#write(settings);
   }
 
   choose(number: number): void {
@@ -113,7 +128,16 @@ export class Author {
       } finally {
         pieces.flush();
       }
+      await this.#foresee(model, number, signal);
     });
+  }
+
+  /** What could come after a branch that the model did not end itself. */
+  async #foresee(model: Run, number: number, signal: AbortSignal): Promise<void> {
+    if (branchAt(this.tree.value, number)?.ended) return;
+    const ids = [...(this.prompt.value?.tokens ?? []), ...textOf(this.tree.value, number)].map(({ id }) => id);
+    const { next } = await this.#after(model, ids, signal);
+    this.tree.value = foreseen(this.tree.value, number, next);
   }
 
   /** Branches of an address: their tokens are scored again, and stand as they stood. */
@@ -135,6 +159,7 @@ export class Author {
         this.prompt.value = prompt;
         this.tree.value = { ...tree, chosen: chosen < tree.branches.length ? chosen : tree.branches.length - 1 };
       });
+      for (const { number } of tree.branches) await this.#foresee(model, number, signal);
     });
   }
 

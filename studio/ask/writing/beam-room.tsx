@@ -30,7 +30,7 @@ export function BeamRoom({ asked: { name, step, facts, example } }: { readonly a
   return (
     <div class="stack">
       <TextField
-        label="Prompt"
+        label={facts.readsSource ? "Source" : "Prompt"}
         value={text}
         rows={2}
         change={(value) => put({ text: value || undefined, tree: undefined, at: undefined })}

@@ -5,6 +5,10 @@ import type { Piece, ToldToken } from "../../../src/protocol/messages.ts";
 /** A token as it is shown: one of a prompt has no probability at its beginning. */
 export type ShownToken = Omit<ToldToken, "logProbability"> & { readonly logProbability: number | null };
 
+/** Tokens that end a text, by the names that tokenizers give them: nothing is written after one. */
+export const endsText = ({ text, bytes }: Pick<ToldToken, "text" | "bytes">): boolean =>
+  bytes === null && /^(<\/s>|<eos>|<\|(im_end|end_of_text|endoftext|eot_id|end)\|>|<end_of_turn>|\[SEP\])$/.test(text);
+
 export interface Branch {
   readonly number: number;
   /** None of what was written from the prompt itself. */
@@ -16,6 +20,8 @@ export interface Branch {
   readonly start: "drawn" | "chosen";
   /** Where the model itself ended it: how likely that was, and what else could have come. */
   readonly ended?: Piece["ended"];
+  /** Where it was not ended: what could come after its last token. */
+  readonly next?: Pick<ToldToken, "top" | "total">;
 }
 
 export interface BranchTree {
@@ -50,12 +56,17 @@ export const begun = ({ branches }: BranchTree): BranchTree => ({
 });
 
 /** More of a branch. */
-export function grown(tree: BranchTree, number: number, tokens: readonly ShownToken[], ended?: Piece["ended"]): BranchTree {
-  const branches = tree.branches.map((branch) =>
-    branch.number === number ? { ...branch, tokens: [...branch.tokens, ...tokens], ...(ended && { ended }) } : branch,
-  );
-  return { ...tree, branches };
-}
+export const grown = (tree: BranchTree, number: number, tokens: readonly ShownToken[], ended?: Piece["ended"]): BranchTree =>
+  changed(tree, number, ({ next: _, ...branch }) => ({ ...branch, tokens: [...branch.tokens, ...tokens], ...(ended && { ended }) }));
+
+/** What could come after its end. */
+export const foreseen = (tree: BranchTree, number: number, next: Branch["next"]): BranchTree =>
+  changed(tree, number, (branch) => ({ ...branch, ...(next && { next }) }));
+
+const changed = (tree: BranchTree, number: number, change: (branch: Branch) => Branch): BranchTree => ({
+  ...tree,
+  branches: tree.branches.map((branch) => (branch.number === number ? change(branch) : branch)),
+});
 
 /** Another token at a place of the text that is read. One that was followed before is walked to, and not written again. */
 export function branched(tree: BranchTree, place: number, token: ShownToken): { readonly tree: BranchTree; readonly isNew: boolean } {

@@ -37,7 +37,7 @@ export function ChoiceList({
             <li key={id} class={after > 0 ? undefined : "cut"}>
               <button
                 type="button"
-                disabled={!choose || isBusy}
+                disabled={!choose || isBusy || (id === taken && taken !== undefined)}
                 aria-current={id === taken ? "true" : undefined}
                 title={choose && id !== taken ? "Write on from here with this token" : undefined}
                 onClick={() => choose?.(choice)}
@@ -46,8 +46,8 @@ export function ChoiceList({
                   <TokenText token={text} />
                 </span>
                 <Bar share={before / most} front={after / most} />
-                <span class="bar-number">{percent(before)}</span>
-                <span class="bar-number">{after > 0 ? percent(after) : "cut"}</span>
+                <span class="bar-number">{shareOf(before)}</span>
+                <span class="bar-number">{after > 0 ? shareOf(after) : "cut"}</span>
               </button>
             </li>
           );
@@ -62,6 +62,8 @@ export function ChoiceList({
     </div>
   );
 }
+
+const shareOf = (share: number): string => (share < 0.0005 ? "< 0.1 %" : percent(share));
 
 const height = 72;
 const wide = 4;

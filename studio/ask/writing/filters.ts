@@ -6,10 +6,7 @@ import type { ToldToken } from "../../../src/protocol/messages.ts";
 /** What a model said of one place: its likeliest tokens, and what makes their log-probabilities scores again. */
 export type Place = Pick<ToldToken, "top" | "total">;
 
-export interface Choice {
-  readonly id: number;
-  readonly text: string;
-  readonly logProbability: number;
+export interface Choice extends Pick<ToldToken, "id" | "text" | "bytes" | "logProbability"> {
   /** The model's own probability. */
   readonly before: number;
   /** The one that it is drawn with; 0 if it was cut. */
@@ -41,9 +38,10 @@ export function filtered(place: Place, settings: Omit<Partial<Sampling>, "bias">
   const bias = new Map(unwritten.map(({ id }) => [id, Number.NEGATIVE_INFINITY] as const));
   const { tokens, probabilities } = candidates(scores, sampling({ ...settings, bias }), ids);
   const drawn = new Map(Array.from(tokens, (token, i) => [token, probabilities[i]]));
-  const choices = top.map(({ id, text, logProbability }) => ({
+  const choices = top.map(({ id, text, bytes, logProbability }) => ({
     id,
     text,
+    bytes,
     logProbability,
     before: Math.exp(logProbability),
     after: drawn.get(id) ?? 0,

@@ -32,8 +32,8 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
   const said = JSON.stringify(prompt);
   const { tree: kept = "" } = params;
   useEffect(() => {
-    if (text === "") return;
-    if (kept !== "" && kept !== author.kept) void author.restore(prompt, kept, count("at") ?? 0);
+    if (text === "") author.leave();
+    else if (kept !== "" && kept !== author.kept) void author.restore(prompt, kept, count("at") ?? 0);
     else void author.read(prompt);
   }, [author, said, kept]);
   useEffect(() => () => author.stop(), [author]);
@@ -52,7 +52,7 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
         <TextField
           label={isChat ? "You" : "Prompt: the model goes on with it"}
           value={text}
-          change={(value) => put({ text: value === "" ? undefined : value, tree: undefined, at: undefined })}
+          change={(value) => put({ text: value === "" ? undefined : value, tree: undefined, at: undefined, pin: undefined })}
           keys={(event) => {
             if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
             event.preventDefault();
@@ -62,7 +62,7 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
         <Text asked={asked} author={author} reply={isChat ? (answer) => goOnTalking(turns, text, answer) : undefined} />
       </div>
       <aside class="stack" aria-label="How it is written">
-        <section class="panel">
+        <section class="panel bare">
           <h2>How the next token is chosen</h2>
           {writeSettings.map((setting) => (
             <Slider key={setting.name} {...setting} value={usedSettings()[setting.name]} choose={(value) => putSetting(setting, value)} />
@@ -77,12 +77,13 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
 /** What was said so far, and room for the next word. */
 function goOnTalking(turns: readonly Message[], text: string, answer: string): void {
   const all = [...turns, { role: "user", content: text }, { role: "assistant", content: answer }];
-  put({ chat: JSON.stringify(all), text: undefined, tree: undefined, at: undefined }, "push");
+  put({ chat: JSON.stringify(all), text: undefined, tree: undefined, at: undefined, pin: undefined }, "push");
 }
 
 function Text({ asked, author, reply }: { readonly asked: Asked; readonly author: Author; readonly reply?: (answer: string) => void }) {
   const [pointed, point] = useState<number>();
-  const [pinned, pin] = useState<number>();
+  const pinned = count("pin");
+  const pin = (place: number | undefined) => put({ pin: place });
   const settings = usedSettings();
   const [tree, state, prompt] = [author.tree.value, author.state.value, author.prompt.value];
   const tokens = textOf(tree);
@@ -91,7 +92,9 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
   const isWriting = state === "writing";
   const all = [...shownPrompt, ...tokens];
   const at = pointed ?? pinned ?? all.length;
-  const place: Place | undefined = at < all.length ? all[at] : tokens.length === 0 ? prompt?.next : branch?.ended;
+  const place: Place | undefined = at < all.length ? all[at] : tokens.length === 0 ? prompt?.next : (branch?.ended ?? branch?.next);
+  const ending = place?.top.find(({ logProbability }) => logProbability === branch?.ended?.logProbability); // an end is told without its token
+  const taken = at < all.length ? all[at].id : branch?.ended && ending?.id;
   const own = at - shownPrompt.length; // places of the written text
   const before = [...(prompt?.tokens ?? []), ...tokens.slice(0, Math.max(0, own))].map(({ id }) => id);
   const forks = new Set(
@@ -108,8 +111,13 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
             Stop
           </button>
         ) : (
-          <button type="button" class="first wide" disabled={!prompt || state !== "idle"} onClick={() => void author.goOn(settings)}>
-            {tokens.length === 0 || branch?.ended ? "Write" : "Go on"}
+          <button
+            type="button"
+            class="first wide"
+            disabled={!prompt || state !== "idle" || branch?.ended !== undefined}
+            onClick={() => void author.goOn(settings)}
+          >
+            {tokens.length === 0 ? "Write" : "Go on"}
           </button>
         )}
         <button
@@ -159,22 +167,22 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
           {place && place.top.length > 0 ? (
             <ChoiceList
               found={filtered(place, samplingOf(settings), before, asked.facts.vocab)}
-              taken={all[at]?.id}
+              taken={taken}
               isBusy={isWriting}
               choose={
                 own < 0
                   ? undefined
-                  : ({ id, text, logProbability }) => {
+                  : ({ id, text, bytes, logProbability }) => {
                       pin(undefined);
                       point(undefined);
-                      void author.branch(own, { id, text, logProbability, bytes: null, top: place.top, total: place.total }, settings);
+                      void author.branch(own, { id, text, bytes, logProbability, top: place.top, total: place.total }, settings);
                     }
               }
             />
           ) : (
             <p class="soft">
-              Point at a token to see what else could have come there. A click keeps it, and a click on another token writes on with that
-              one.
+              {isWriting ? "It writes. " : ""}Point at a token to see what else could have come there. A click keeps it, and a click on
+              another token writes on with that one.
             </p>
           )}
         </section>

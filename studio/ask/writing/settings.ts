@@ -64,8 +64,8 @@ export const writeSettings: readonly Setting[] = [
   {
     name: "repetitionPenalty",
     short: "r",
-    label: "Repetition penalty",
-    help: "Makes tokens that were there before less likely; 1 leaves them as they are",
+    label: "Repetition",
+    help: "The penalty for it: makes tokens that were there before less likely; 1 leaves them as they are",
     usual: 1,
     min: 1,
     max: 2,

@@ -92,7 +92,6 @@ export function WrittenText({ prompt, tokens, end, isWriting, pointed, pinned, f
           end · {percent(Math.exp(end.logProbability))}
         </span>
       )}
-      {isWriting && <span class="caret" aria-hidden="true" />}
     </div>
   );
 }
