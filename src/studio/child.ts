@@ -39,10 +39,6 @@ export class Child {
     });
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   send(message: Exclude<ToWorker, { start: unknown }>): void {
     if (this.#child.connected) this.#child.send({ frame: encoded(message) }, () => {}); // one that has gone is noticed by its end
   }

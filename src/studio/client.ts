@@ -59,8 +59,8 @@ export class Client {
     else if ("go" in message) this.#jobs.get(message.go)?.go();
     else {
       const { model, ask } = message;
-      const known = this.#models.has(model) && this.#rooms.reader.ask(model, ask);
-      if (!known && "id" in ask) this.#send({ model, said: [{ id: ask.id, error: closed }] });
+      const error = this.#models.has(model) ? this.#rooms.reader.ask(model, ask) : closed;
+      if (error && "id" in ask) this.#send({ model, said: [{ id: ask.id, error }] });
     }
   }
 

@@ -40,11 +40,6 @@ export class House {
     this.#rooms.trainings.goOn();
   }
 
-  /** Processes that compute: the one that answers, and those that train. */
-  get pids(): { readonly reader: number | undefined; readonly trainings: readonly number[] } {
-    return { reader: this.#rooms.reader.pid, trainings: this.#rooms.trainings.pids };
-  }
-
   connect(send: (said: FromWorker) => void): Client {
     return new Client(this.#rooms, send);
   }

@@ -29,6 +29,14 @@ interface OpenModel {
 
 export const closed: ToldError = { fault: "asked", code: "closed", message: "this model was closed; open it again" };
 
+/** Questions to one model that wait for their answers. */
+const mostAsked = 1024;
+const tooMany: ToldError = {
+  fault: "asked",
+  code: "data.too-much",
+  message: `${mostAsked} questions to this model wait already; wait for some answers`,
+};
+
 export class Reader {
   readonly #settings: ChildSettings;
   #child: Child | undefined;
@@ -40,10 +48,7 @@ export class Reader {
 
   constructor(settings: ChildSettings) {
     this.#settings = settings;
-  }
-
-  get pid(): number | undefined {
-    return this.#child?.pid;
+    this.#started(); // whoever asks first need not wait for it
   }
 
   begin(work: Job, waiting: Waiting): Handle {
@@ -65,12 +70,14 @@ export class Reader {
     return model;
   }
 
-  ask(model: number, message: ToModel): boolean {
+  /** Asks it; gives back why it cannot be asked. */
+  ask(model: number, message: ToModel): ToldError | undefined {
     const open = this.#models.get(model);
-    if (!open) return false;
+    if (!open) return closed;
+    if ("ask" in message && open.asked.size >= mostAsked) return tooMany;
     if ("ask" in message) open.asked.add(message.id);
     this.#child?.send({ model: open.inner, ask: message });
-    return true;
+    return undefined;
   }
 
   /** Closes a model that a job has opened for nobody. */

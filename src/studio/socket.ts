@@ -1,4 +1,5 @@
 import type { WebSocket } from "ws";
+import type { ToldError } from "../protocol/messages.ts";
 import type { FromWorker } from "../worker/messages.ts";
 import { decoded, encoded } from "../worker/wire.ts";
 import { askedOf } from "./asked.ts";
@@ -23,7 +24,7 @@ export function converse(socket: WebSocket, house: House): void {
     try {
       socket.send(encoded(said));
     } catch (error) {
-      if ("job" in said) socket.send(encoded({ job: said.job, error: unsent(error), stopped: false } satisfies FromWorker));
+      for (const one of unsentTo(said, unsent(error))) socket.send(encoded(one));
     }
   };
   const client = house.connect(send);
@@ -51,9 +52,15 @@ export function converse(socket: WebSocket, house: House): void {
   });
 }
 
-const unsent = (error: unknown) =>
-  ({
-    fault: "failed",
-    code: "unexpected",
-    message: `the answer could not be sent (${error instanceof Error ? error.message : error}); ask for less`,
-  }) as const;
+/** What is told in the place of something that could not be sent. */
+function unsentTo(said: FromWorker, error: ToldError): FromWorker[] {
+  if ("job" in said) return [{ job: said.job, error, stopped: false }];
+  if (!("said" in said)) return [];
+  return said.said.flatMap((one) => ("id" in one ? [{ model: said.model, said: [{ id: one.id, error }] }] : []));
+}
+
+const unsent = (error: unknown): ToldError => ({
+  fault: "failed",
+  code: "unexpected",
+  message: `the answer could not be sent (${error instanceof Error ? error.message : error}); ask for less`,
+});

@@ -48,10 +48,6 @@ export class LiveTraining {
     void this.#child.ended.then((error) => this.#end({ error, stopped: false }));
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
-  }
-
   /** Its run, as soon as it is known. */
   get run(): string | undefined {
     return this.#run;

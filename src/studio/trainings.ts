@@ -66,11 +66,6 @@ export class Trainings {
     return [...this.#live].some(({ isPlaced }) => !isPlaced);
   }
 
-  /** Processes that train. */
-  get pids(): readonly number[] {
-    return [...this.#live].flatMap(({ pid }) => pid ?? []);
-  }
-
   begin(work: TrainWork): LiveTraining {
     if (this.#closing) throw new RunError("the studio is stopping; start it again");
     if (this.#live.size >= most)

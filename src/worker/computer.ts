@@ -361,7 +361,8 @@ const closed: ToldError = { fault: "asked", code: "closed", message: "this model
 
 const failed = (code: string, message: string): ToldError => ({ fault: "failed", code, message });
 
-function crashed({ message }: ErrorEvent): ToldError {
+function crashed({ message, told }: ErrorEvent & { readonly told?: ToldError }): ToldError {
+  if (told) return told;
   const why = message ? ` (${message})` : "; is its file where the page looks for it?";
   const memory = /memory|allocation/i.test(message ?? "") ? "; it may have run out of memory, which a smaller model or batch avoids" : "";
   return failed("worker.crashed", `the worker that computes ended${why}${memory}; what was saved is there`);

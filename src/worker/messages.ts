@@ -134,7 +134,8 @@ export interface WorkerReport {
 /** What a page uses of a worker: one that has these may be anywhere. */
 export interface WorkerEnd {
   onmessage: ((event: MessageEvent<FromWorker>) => unknown) | null;
-  onerror: ((event: ErrorEvent) => unknown) | null;
+  /** One that knows more of what went wrong than a sentence tells it. */
+  onerror: ((event: ErrorEvent & { readonly told?: ToldError }) => unknown) | null;
   onmessageerror: ((event: MessageEvent) => unknown) | null;
   postMessage(message: ToWorker): void;
   terminate(): void;

@@ -24,7 +24,8 @@ export class SocketWorker implements WorkerEnd {
     this.lost = new Promise((resolve) =>
       socket.addEventListener("close", ({ reason }) => {
         const message = reason || "the connection to the studio was lost";
-        this.onerror?.({ message } as ErrorEvent);
+        const told = { fault: "failed", code: "connection.lost", message: `${message}; what was saved is there` } as const;
+        this.onerror?.(Object.assign({ message } as ErrorEvent, { told }));
         resolve(message);
       }),
     );

@@ -1,5 +1,5 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { WebSocket as NodeSocket } from "ws";
@@ -62,8 +62,9 @@ export class Studio {
 
   /** Its processes that compute. */
   get children(): readonly number[] {
-    const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, "utf8");
-    return children.trim().split(" ").filter(Boolean).map(Number);
+    const list = `/proc/${this.pid}/task/${this.pid}/children`;
+    const children = existsSync(list) ? readFileSync(list, "utf8") : execFileSync("pgrep", ["-P", `${this.pid}`], { encoding: "utf8" });
+    return children.split(/\s+/).filter(Boolean).map(Number);
   }
 
   get cookie(): string {
