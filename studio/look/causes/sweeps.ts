@@ -52,7 +52,7 @@ export function measured(measure: Measure, { before, other }: Ends, after: numbe
     case "probability":
       return after - before;
     case "loss":
-      return Math.log(before) - Math.log(after);
+      return Math.log(after) - Math.log(before);
     case "share":
       return other === undefined || other === before ? 0 : (after - before) / (other - before);
   }

@@ -54,9 +54,15 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     context.imageSmoothingEnabled = width < 1;
     context.drawImage(cellsOf(plane, scale, hidden), begin, top, columns * width, rows * height);
     const frame = (row: number, column: number, across: number) => {
-      context.lineWidth = 2;
-      context.strokeStyle = colourOf("ink");
-      context.strokeRect(begin + column * width, top + row * height, across * width, height);
+      // Dark around light: it shows on every colour.
+      for (const [colour, thickness] of [
+        ["#000000", 4],
+        ["#ffffff", 1.5],
+      ] as const) {
+        context.strokeStyle = colour;
+        context.lineWidth = thickness;
+        context.strokeRect(begin + column * width + 1, top + row * height + 1, across * width - 2, height - 2);
+      }
     };
     if (marked !== undefined && marked < rows && rows > 1) frame(marked, 0, columns);
     for (let i = 0; framed && i < rows * columns; i++)

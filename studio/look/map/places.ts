@@ -252,7 +252,7 @@ export function parametersAt(
       return under(tap, `${scope}/${kind}-norm`).concat(under(`${scope}/qkv`, ...(kind === "q" ? [] : [`${scope}/kv`])));
     case "scores":
       return parameters.filter(
-        ({ name }) => name.startsWith(`${scope}/`) && !/\/(q|k|v|qkv|kv|out|q-norm|k-norm)(\/|$)/.test(name.slice(scope.length)),
+        ({ name }) => name.startsWith(`${scope}/`) && !/\/(q|k|v|qkv|kv|out|q-norm|k-norm)\//.test(name.slice(scope.length)),
       );
     case "attention-out":
       return under(tap);
