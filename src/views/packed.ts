@@ -33,7 +33,10 @@ export interface PackedAttention extends Omit<AttentionLook, "layers"> {
 
 export interface PackedHead extends Pick<PageHead, "weights" | "causal"> {
   readonly head: number;
-  readonly summary: Omit<HeadSummary, "head">;
+  readonly summary: Omit<HeadSummary, "head"> & {
+    /** How many tokens lie, in the mean, between a query and what it looks at. */
+    readonly distance?: number;
+  };
 }
 
 /** Four bytes for each number, [position][dimension]. The score is `scale` times q·k. */
@@ -47,7 +50,7 @@ export interface PackedVectors {
 
 export type PackedView = "attention" | "rollout" | "alignment";
 
-/** With `side`, maps of at most so many cells a side, a byte each; else all weights, in two bytes. */
+/** With `side`, maps of at most so many cells a side. All weights are in two bytes each, cells that stand for several in one. */
 export async function packedAttention(
   run: TrainedModel,
   view: PackedView,
@@ -59,15 +62,16 @@ export async function packedAttention(
   const { tokens, targetTokens, kind, rows } = reading;
   const common = { tokens, targetTokens, kind, ...(rows && { rows }) };
   const head = options.head === undefined || view !== "attention" ? undefined : await queryKeysOf(run, text, { ...options, warn: false });
-  const most = side ?? Math.max(tokens.length, targetTokens.length);
+  const whole = Math.max(tokens.length, targetTokens.length);
+  const cell = Math.ceil(whole / (side ?? whole));
   return {
     ...common,
     kinds: kindsOf(run.model),
     sizes: attentionSizes(run.model, kind),
-    side: Math.ceil(Math.max(tokens.length, targetTokens.length) / most),
+    side: cell,
     layers: reading.layers.map(({ layer, heads }) => ({
       layer,
-      heads: heads.map((own) => packedHead(common, own.head, own.pattern(), most, side === undefined ? 65535 : 255)),
+      heads: heads.map((own) => packedHead(common, own.head, own.pattern(), side ?? whole, cell === 1 ? 65535 : 255)),
     })),
     ...(head && { vectors: "layers" in head ? packedVectors(head) : head }),
   };
@@ -105,7 +109,14 @@ function packedHead(look: Omit<AttentionLook, "layers">, head: number, pattern: 
     throw new NonFiniteError(
       "attention has weights that are NaN or infinite; the weights of the model are damaged, or training went wrong",
     );
-  return { head, ...packed, summary };
+  return { head, ...packed, summary: { ...summary, ...distanceOf(look, pattern) } };
+}
+
+/** Of rows that are distributions, where queries and keys are of one text. */
+function distanceOf({ kind, rows }: Omit<AttentionLook, "layers">, pattern: Matrix): { readonly distance?: number } {
+  if (kind === "cross" || rows === "weights") return {};
+  const far = pattern.map((row, query) => row.reduce((sum, weight, key) => sum + weight * Math.abs(query - key), 0));
+  return { distance: far.reduce((a, b) => a + b, 0) / far.length };
 }
 
 const packedVectors = ({ layers: [[{ q, k }]], scale, note }: QueryKeys): PackedVectors => ({

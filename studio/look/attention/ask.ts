@@ -1,5 +1,4 @@
 import type { PackedAttention } from "../../../src/views/packed.ts";
-import type { Run } from "../../../src/worker/run.ts";
 import { withModel } from "../../stores/models.ts";
 import type { Sight } from "../sight.ts";
 import { attentionKinds, type Choice } from "./choice.ts";
@@ -32,24 +31,40 @@ export const overviewOf = (sight: Sight, kind: string | undefined, signal: Abort
     }
   });
 
-/** What is shown large: the heads of a layer, or one head of it with its queries and keys, or what was made of all heads. */
-export const largeOf = (sight: Sight, choice: Choice, overview: PackedAttention, signal: AbortSignal): Promise<PackedAttention> =>
-  withModel(sight.name, sight.step, (model) => largeFrom(model, sight, choice, overview, signal));
+/** Whether the small maps hold all weights of what is chosen: then nothing more is asked. */
+export const isInOverview = ({ head, shape }: Choice, { side }: PackedAttention): boolean =>
+  side === 1 && shape !== "neurons" && (typeof head === "number" || head === "mean");
 
-function largeFrom(
-  model: Run,
-  sight: Sight,
-  { kind, layer, head, shape }: Choice,
-  { tokens, targetTokens, sizes }: PackedAttention,
-  signal: AbortSignal,
-) {
-  const options = { ...common(sight, signal), kind };
-  if (head === "all") return model.packed("alignment", sight.text, options);
-  if (head === "rollout") return model.packed("rollout", sight.text, { ...options, layer });
-  const alone = shape === "neurons" || sizes.heads * tokens.length * targetTokens.length > mostWeights;
-  return model.packed("attention", sight.text, { ...options, layer, ...(alone && typeof head === "number" && { head }) });
+/** Queries and keys come with one head; and of a very long text, one head comes at a time. */
+const isAlone = ({ head, shape }: Choice, { tokens, targetTokens, sizes }: PackedAttention): boolean =>
+  typeof head === "number" && (shape === "neurons" || sizes.heads * tokens.length * targetTokens.length > mostWeights);
+
+/** What is asked for: the heads of a layer come together, so that the one beside is there at once. */
+export function largeKey(choice: Choice, overview: PackedAttention): string {
+  const { kind, layer, head } = choice;
+  if (head === "all") return JSON.stringify([kind, head]);
+  return JSON.stringify([kind, layer, head === "rollout" || isAlone(choice, overview) ? head : "layer"]);
 }
 
-/** What must be asked again: a head beside the one that is shown came with it. */
-export const largeKey = ({ kind, layer, head, shape }: Choice): string =>
-  JSON.stringify([kind, head === "all" ? "" : layer, typeof head === "string" && head !== "mean" ? head : shape === "neurons" ? head : ""]);
+export interface Answer {
+  /** What was asked for. */
+  readonly key: string;
+  readonly look: PackedAttention;
+}
+
+/** What is shown large: the heads of a layer, or one head of it with its queries and keys, or what was made of all heads. */
+export const largeOf = (sight: Sight, choice: Choice, overview: PackedAttention, signal: AbortSignal): Promise<Answer> =>
+  withModel(sight.name, sight.step, async (model) => {
+    const { kind, layer, head } = choice;
+    const options = { ...common(sight, signal), kind };
+    const asked = () => {
+      if (head === "all") return model.packed("alignment", sight.text, options);
+      if (head === "rollout") return model.packed("rollout", sight.text, { ...options, layer });
+      return model.packed("attention", sight.text, {
+        ...options,
+        layer,
+        ...(typeof head === "number" && isAlone(choice, overview) && { head }),
+      });
+    };
+    return { key: largeKey(choice, overview), look: await asked() };
+  });

@@ -8,7 +8,7 @@ import { SaveMenu } from "../../parts/save.tsx";
 import { Failed, Loading } from "../../parts/states.tsx";
 import { shown, useAnswer, withModel } from "../../stores/models.ts";
 import { keyOf, type Sight } from "../sight.ts";
-import { largeKey, largeOf } from "./ask.ts";
+import { isInOverview, largeKey, largeOf } from "./ask.ts";
 import { type Choice, kindWords, mixturesOf, nameOf, type Shape } from "./choice.ts";
 import { labelOf } from "./labels.ts";
 import { WeightLegend } from "./legend.tsx";
@@ -27,8 +27,11 @@ interface LargeProps {
 }
 
 export function Large({ sight, look, choice }: LargeProps) {
-  const waited = useAnswer((signal) => largeOf(sight, choice, look, signal), [keyOf(sight), largeKey(choice)]);
-  const found = shown(waited);
+  const isHere = isInOverview(choice, look);
+  const key = isHere ? "" : largeKey(choice, look);
+  const waited = useAnswer(isHere ? undefined : (signal) => largeOf(sight, choice, look, signal), [keyOf(sight), key]);
+  const answer = shown(waited);
+  const found = isHere ? look : answer?.key === key ? answer.look : undefined;
   const view = useMemo(() => viewOf(found, choice), [found, choice.layer, choice.head, choice.kind]);
   const [last, setLast] = useState(view);
   if (view && view !== last) setLast(view);
@@ -65,9 +68,8 @@ interface View {
 
 /** What is chosen, if it is in what was answered; else it is still on its way. */
 function viewOf(look: PackedAttention | undefined, choice: Choice): View | undefined {
-  if (!look || look.kind !== choice.kind) return undefined;
-  const { layer, heads } = look.layers[0];
-  if (choice.head !== "all" && layer !== choice.layer) return undefined;
+  if (!look) return undefined;
+  const { heads } = look.layers.find(({ layer }) => layer === choice.layer) ?? look.layers[0];
   const own = typeof choice.head === "number" ? heads.find(({ head }) => head === choice.head) : undefined;
   if (typeof choice.head === "number" && !own) return undefined;
   const vectors = look.vectors && "q" in look.vectors ? vectorsOf(look.vectors) : undefined;

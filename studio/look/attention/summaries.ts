@@ -13,6 +13,7 @@ export const orders = [
   { name: "same", label: "who looks at the same token elsewhere" },
   { name: "few", label: "who looks at few tokens" },
   { name: "many", label: "who looks at many tokens" },
+  { name: "distance", label: "who looks far away" },
 ] as const;
 
 export type Order = (typeof orders)[number]["name"];
@@ -35,7 +36,11 @@ export function measure(summary: Summary, order: Exclude<Order, "place">): numbe
 
 /** The number of an order, as it stands below a head. */
 export const measured = (summary: Summary, order: Exclude<Order, "place">): string =>
-  order === "few" || order === "many" ? (summary.effective?.toFixed(1) ?? "") : percent(summary[order] ?? 0);
+  order === "few" || order === "many"
+    ? (summary.effective?.toFixed(1) ?? "")
+    : order === "distance"
+      ? (summary.distance?.toFixed(1) ?? "")
+      : percent(summary[order] ?? 0);
 
 export interface PlacedHead {
   readonly layer: number;
@@ -63,8 +68,9 @@ export function inWords(summary: Summary): string {
 
 /** All that is known of it. */
 export function details(summary: Summary): string {
-  const { entropy, effective } = summary;
+  const { entropy, effective, distance } = summary;
   const spread = entropy === undefined ? [] : [`entropy ${entropy.toFixed(2)} nats (${effective?.toFixed(1)} tokens)`];
   const told = names.flatMap((name) => (summary[name] === undefined ? [] : [`${shares[name]} ${percent(summary[name])}`]));
-  return [...spread, ...told].join(" · ");
+  const far = distance === undefined ? [] : [`${distance.toFixed(1)} tokens away`];
+  return [...spread, ...far, ...told].join(" · ");
 }
