@@ -24,7 +24,7 @@ function logAxis(low: number, high: number): Axis {
   const [from, to] = [Math.log(low), Math.log(high)];
   const ticks: number[] = [];
   for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++)
-    for (const digit of to - from > 6 ? [1] : [1, 2, 5]) {
+    for (const digit of to - from > 6 ? [1] : to - from > 2 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 7]) {
       const tick = digit * 10 ** power;
       if (tick >= low && tick <= high) ticks.push(Number(tick.toPrecision(6)));
     }

@@ -32,7 +32,8 @@ export function RunTable({ rows, settings: { differing, equal }, picked, pick }:
   const shownSettings = differing.filter(({ name }) => !always.includes(name));
   return (
     <>
-      <section class="scroll" aria-label="Table of runs">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard */}
+      <section class="scroll run-table" tabIndex={0} aria-label="Table of runs">
         <table class="runs">
           <thead>
             <tr>

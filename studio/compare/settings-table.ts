@@ -1,5 +1,5 @@
 import type { RunFacts, SettingValue } from "../../src/worker/found.ts";
-import { nameOf } from "../stores/runs.ts";
+import { nameOf } from "../stores/names.ts";
 
 // A table of runs: which settings differ among them, which rows are wanted, and in which order.
 

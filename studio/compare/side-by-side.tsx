@@ -5,9 +5,9 @@ import { percent } from "../parts/numbers.ts";
 import { RunPicker } from "../parts/run-picker.tsx";
 import { Answered } from "../parts/states.tsx";
 import { TokenText } from "../parts/token-strip.tsx";
-import { useAnswer, withModel } from "../stores/models.ts";
+import { shown, useAnswer, withModel } from "../stores/models.ts";
 import { folderOf, nameOf, openable } from "../stores/runs.ts";
-import { promptSet } from "../stores/sample-text.ts";
+import { promptOf } from "../stores/sample-text.ts";
 
 // One text through two models: what each answers.
 
@@ -54,7 +54,13 @@ export function SideBySide({ picked }: { readonly picked: readonly string[] }) {
   const usual = [...picked.filter((name) => names.includes(name)), ...names.filter((name) => !picked.includes(name))];
   const left = params.left ?? usual[0];
   const right = params.right ?? usual.find((name) => name !== left);
-  const text = params.text ?? promptSet(folderOf(left ?? "")) ?? "";
+  const own = useAnswer(
+    left === undefined || params.text !== undefined
+      ? undefined
+      : () => withModel(left, undefined, (model) => promptOf(model, folderOf(left))),
+    [left, params.text],
+  );
+  const text = params.text ?? shown(own) ?? "";
   if (left === undefined || right === undefined) return null;
   return (
     <section class="panel" aria-labelledby="beside-title">

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { RunFacts } from "../../src/worker/found.ts";
 import { computer, standing } from "../compute/place.ts";
+import { folderOf, nameOf } from "./names.ts";
 
 // The runs that there are, wherever they lie.
 
@@ -24,9 +25,7 @@ export async function refreshRuns(): Promise<void> {
   }
 }
 
-/** A run is called by the last part of its folder, everywhere in the app and in addresses. */
-export const nameOf = (run: string): string => run.split("/").at(-1) ?? run;
-export const folderOf = (name: string): string => `/runs/${name}`;
+export { folderOf, nameOf };
 
 export const runNamed = (name: string | undefined): RunFacts | undefined =>
   name === undefined ? undefined : runs.value?.find(({ run }) => nameOf(run) === name);

@@ -1,7 +1,7 @@
 import type { Option } from "../../../src/models/option.ts";
 import type { PageTrainSettings } from "../../../src/worker/computer.ts";
 import type { TrainingPlan } from "../../../src/worker/found.ts";
-import { folderOf } from "../../stores/runs.ts";
+import { folderOf } from "../../stores/names.ts";
 
 // What was typed, and the settings that it means. What is no number stays what it is: whoever plans the training says what is wrong, and where.
 
