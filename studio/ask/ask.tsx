@@ -48,7 +48,7 @@ export function Ask() {
 
 /** Another model: what was asked stays where it can be read there too. */
 function chooseRun(run: string): void {
-  const left = ["step", "tree", "at", "pin", "of", "chat", "label", "wanted", "said", "text", "view"];
+  const left = ["step", "tree", "at", "pin", "of", "chat", "label", "wanted", "said", "example", "text", "view"];
   put({ ...Object.fromEntries(left.map((name) => [name, undefined])), run }, "push");
 }
 

@@ -4,6 +4,7 @@ import { Answered } from "../../parts/states.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
 import { TextField } from "../text-field.tsx";
+import { Wide } from "../wide.tsx";
 
 // Models that give a vector for each text: how alike some lines are, by the cosine between their vectors.
 
@@ -34,7 +35,7 @@ export function VectorRoom({ asked: { name, step } }: { readonly asked: Asked })
       />
       <Answered waited={waited} what="It reads.">
         {({ lines: read, vectors }) => (
-          <div class="scroll">
+          <Wide label="How alike the texts are">
             <table class="alike">
               <caption class="soft">How alike the texts are: the cosine between their vectors, 1 for the same direction.</caption>
               <tbody>
@@ -56,7 +57,7 @@ export function VectorRoom({ asked: { name, step } }: { readonly asked: Asked })
                 ))}
               </tbody>
             </table>
-          </div>
+          </Wide>
         )}
       </Answered>
     </div>

@@ -1,5 +1,6 @@
 import { confusionMatrix } from "../../../src/pictures/confusion-matrix.ts";
 import { SaveMenu } from "../../parts/save.tsx";
+import { Wide } from "../wide.tsx";
 import type { Crossing } from "./crossing.ts";
 
 // What was taken for what. Every cell opens the examples behind it.
@@ -48,7 +49,7 @@ export function Confusion({
           json={() => ({ wanted: rows, said: columns, counts })}
         />
       </div>
-      <div class="scroll">
+      <Wide label="What was taken for what">
         <table class="confusion" onKeyDown={walk}>
           <thead>
             <tr>
@@ -73,11 +74,11 @@ export function Confusion({
                       <td key={column}>
                         <button
                           type="button"
-                          class={`cell ${isSquare && row === column ? "hit" : "miss"}`}
+                          class={`cell ${row === column ? "hit" : "miss"}`}
                           style={{ "--share": (times / Math.max(1, all)).toFixed(3) }}
                           disabled={times === 0}
                           aria-pressed={isChosen}
-                          title={`${rows[row]} taken for ${columns[column]}: ${times} of ${all}`}
+                          title={`${rows[row]}, ${isSquare ? "taken for " : ""}${columns[column]}: ${times} of ${all}`}
                           onClick={() => choose({ row, column })}
                         >
                           {times === 0 ? "·" : times.toLocaleString("en")}
@@ -90,7 +91,7 @@ export function Confusion({
             })}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </div>
   );
 }

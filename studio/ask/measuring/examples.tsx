@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import type { ExampleRow } from "../../../src/evaluation/answered.ts";
-import { link } from "../../address.ts";
+import { count, link, put } from "../../address.ts";
 import { percent } from "../../parts/numbers.ts";
 import type { Asked } from "../asked.ts";
 import { Why } from "../classifying/room.tsx";
+import { Wide } from "../wide.tsx";
 
 // Examples with what was wanted and what was said. Each can be opened: what spoke for the answer, and the way inside.
 
@@ -19,7 +20,7 @@ export function ExampleList({
   readonly heading: string;
 }) {
   const [most, setMost] = useState(atOnce);
-  const [opened, open] = useState<ExampleRow>();
+  const opened = count("example");
   return (
     <section class="panel" aria-label={heading}>
       <h2>{heading}</h2>
@@ -27,7 +28,7 @@ export function ExampleList({
       <ol class="examples">
         {rows.slice(0, most).map((row, i) => (
           <li key={i}>
-            <Example asked={asked} row={row} isOpen={opened === row} toggle={() => open(opened === row ? undefined : row)} />
+            <Example asked={asked} row={row} isOpen={opened === i} toggle={() => put({ example: opened === i ? undefined : i })} />
           </li>
         ))}
       </ol>
@@ -60,7 +61,7 @@ function Example({
     <div class="stack">
       <button type="button" class="example" aria-expanded={isOpen} onClick={toggle}>
         <span dir="auto">{text}</span>
-        <span class={correct ? "good" : "bad"}>
+        <span class={correct ? "is-right" : "is-wrong"}>
           {correct ? `✓ ${facts.task === "tag" ? "all tags" : said}` : facts.task === "tag" ? "✗ some tags" : `✗ ${said}`}
           <small>
             {sure}
@@ -97,7 +98,7 @@ function Tags({ text, wanted, said }: Pick<ExampleRow, "text" | "wanted" | "said
   const words = text.split(/\s+/);
   const units = words.length === right.length ? words : [...text].length === right.length ? [...text] : right.map(() => "");
   return (
-    <div class="scroll">
+    <Wide label="Words and their tags">
       <table>
         <thead>
           <tr>
@@ -111,11 +112,11 @@ function Tags({ text, wanted, said }: Pick<ExampleRow, "text" | "wanted" | "said
             <tr key={i}>
               <th scope="row">{units[i]}</th>
               <td>{tag}</td>
-              <td class={tag === found[i] ? undefined : "bad"}>{found[i] ?? "∅"}</td>
+              <td class={tag === found[i] ? undefined : "is-wrong"}>{found[i] ?? "∅"}</td>
             </tr>
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );
 }

@@ -1,5 +1,6 @@
 import type { Measures } from "../../../src/evaluation/evaluate.ts";
 import { digits, percent } from "../../parts/numbers.ts";
+import { Wide } from "../wide.tsx";
 
 // The measures of a task, with a few words on each.
 
@@ -55,7 +56,7 @@ export function ClassTable({ measures }: { readonly measures: Measures }) {
   return (
     <details>
       <summary>Label by label</summary>
-      <div class="scroll">
+      <Wide label="Measures label by label">
         <table>
           <thead>
             <tr>
@@ -79,7 +80,7 @@ export function ClassTable({ measures }: { readonly measures: Measures }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </details>
   );
 }

@@ -76,7 +76,7 @@ function Labels({ asked, found }: { readonly asked: Asked; readonly found: HeldO
             label="Label"
             ways={Object.fromEntries(labels.map((one) => [one, one]))}
             chosen={label}
-            choose={(one) => put({ label: one, wanted: undefined, said: undefined })}
+            choose={(one) => put({ label: one, wanted: undefined, said: undefined, example: undefined })}
           />
         )}
         {shown.length < labels.length && !isSeveral && (
@@ -89,7 +89,7 @@ function Labels({ asked, found }: { readonly asked: Asked; readonly found: HeldO
           crossing={crossing}
           shown={shown}
           chosen={chosen}
-          choose={(cell) => put({ wanted: crossing.rows[cell.row], said: crossing.columns[cell.column] }, "push")}
+          choose={(cell) => put({ wanted: crossing.rows[cell.row], said: crossing.columns[cell.column], example: undefined }, "push")}
         />
       </section>
       <ExampleList
@@ -98,13 +98,18 @@ function Labels({ asked, found }: { readonly asked: Asked; readonly found: HeldO
         rows={behind}
         heading={
           chosen
-            ? `${crossing.rows[row]}, taken for ${crossing.columns[column]}: ${behind.length.toLocaleString("en")} ${behind.length === 1 ? "example" : "examples"}`
+            ? `${cellName(isSeveral, label, crossing.rows[row], crossing.columns[column])}: ${behind.length.toLocaleString("en")} ${behind.length === 1 ? "example" : "examples"}`
             : `Mistakes: ${behind.length.toLocaleString("en")} of ${rows.length.toLocaleString("en")}`
         }
       />
       {task === "classify" && !isSeveral && <Calibration bins={calibrationOf(rows)} />}
     </>
   );
+}
+
+function cellName(isSeveral: boolean, label: string, wanted: string, said: string): string {
+  if (isSeveral) return `“${label}” is ${wanted} and was ${said}`;
+  return wanted === said ? `“${wanted}”, found` : `“${wanted}”, taken for “${said}”`;
 }
 
 const orders = { data: "In the order of the data", worst: "The worst first" };
@@ -114,7 +119,12 @@ function Translations({ asked, found }: { readonly asked: Asked; readonly found:
   const rows = order === "worst" ? [...found.rows].sort((a, b) => (a.score ?? 0) - (b.score ?? 0)) : found.rows;
   return (
     <>
-      <Switch label="Order" ways={orders} chosen={order} choose={(one) => put({ order: one === "worst" ? one : undefined })} />
+      <Switch
+        label="Order"
+        ways={orders}
+        chosen={order}
+        choose={(one) => put({ order: one === "worst" ? one : undefined, example: undefined })}
+      />
       <ExampleList key={order} asked={asked} rows={rows} heading={`Examples${some(found)}`} />
     </>
   );

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Alignment } from "../../../src/inspection/alignment.ts";
 import { percent } from "../../parts/numbers.ts";
 import { TokenText } from "../../parts/token-strip.tsx";
+import { Wide } from "../wide.tsx";
 
 // Source and target side by side, with a line for each look from one to the other. Pointing at a token lights up what belongs to it.
 
@@ -47,7 +48,7 @@ export function AlignmentLines({ found: { tokens, targetTokens, matrix } }: { re
   );
   const height = row * Math.max(tokens.length, targetTokens.length);
   return (
-    <div class="scroll">
+    <Wide label="Lines between the tokens">
       <div class="alignment" onPointerLeave={() => light(undefined)}>
         {column("source", tokens)}
         <svg
@@ -76,6 +77,6 @@ export function AlignmentLines({ found: { tokens, targetTokens, matrix } }: { re
         </svg>
         {column("target", targetTokens)}
       </div>
-    </div>
+    </Wide>
   );
 }

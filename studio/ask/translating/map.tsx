@@ -3,6 +3,7 @@ import type { Alignment } from "../../../src/inspection/alignment.ts";
 import { colourAt, hex } from "../../../src/pictures/colour.ts";
 import { percent } from "../../parts/numbers.ts";
 import { visible } from "../../parts/token-strip.tsx";
+import { Wide } from "../wide.tsx";
 
 // The same as a map: a row for each token that is written, a column for each that was read.
 
@@ -24,7 +25,7 @@ export function AlignmentMap({ found: { tokens, targetTokens, matrix } }: { read
       <p class="soft" role="status">
         {lit ? `“${rows[lit[0]]}” looks at “${columns[lit[1]]}” with ${percent(matrix[lit[0]][lit[1]])}.` : "Point at a square to read it."}
       </p>
-      <div class="scroll">
+      <Wide label="Map of the tokens">
         <svg
           class="alignment-map"
           width={left + cell * columns.length + 8}
@@ -61,7 +62,7 @@ export function AlignmentMap({ found: { tokens, targetTokens, matrix } }: { read
             )),
           )}
         </svg>
-      </div>
+      </Wide>
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { TokenText } from "../../parts/token-strip.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
 import { TextField } from "../text-field.tsx";
+import { Wide } from "../wide.tsx";
 import { type BeamNode, type Hypothesis, logProbabilityOf, prefixTree, scoreOf } from "./beams.ts";
 
 // Beam search: the likeliest texts as wholes. What several of them begin with is drawn once.
@@ -78,11 +79,11 @@ function Found({
         <SaveMenu name={`${name}-beams`} json={() => hypotheses.map((one) => ({ ...one, score: scoreOf(one, penalty) }))} />
       </header>
       <p class="soft">The best is marked. Numbers after a token are its probability; after a whole text, the score that it is ranked by.</p>
-      <div class="scroll">
+      <Wide label="The tree of beams">
         <ul class="beams">
           <Node node={prefixTree(hypotheses)} hypotheses={hypotheses} penalty={penalty} />
         </ul>
-      </div>
+      </Wide>
     </section>
   );
 }
@@ -106,9 +107,8 @@ function Node({
           </span>
         ))}
         {ends !== undefined && (
-          <strong class="beam-end">
+          <strong class="beam-end" title={`p = ${digits(Math.exp(logProbabilityOf(hypotheses[ends])))}`}>
             {ends + 1}. {digits(scoreOf(hypotheses[ends], penalty))}
-            <small> p = {digits(Math.exp(logProbabilityOf(hypotheses[ends])))}</small>
           </strong>
         )}
       </span>

@@ -63,7 +63,7 @@ export function ChoiceList({
   );
 }
 
-const shareOf = (share: number): string => (share < 0.0005 ? "< 0.1 %" : percent(share));
+const shareOf = (share: number): string => (share < 0.0005 ? "<0.1 %" : percent(share));
 
 const height = 72;
 const wide = 4;
