@@ -40,7 +40,9 @@ export function Look() {
         <RunPicker
           label="Model"
           chosen={name}
-          choose={(run) => put({ run, step: undefined, text: undefined, target: undefined, pin: undefined }, "push")}
+          choose={(run) =>
+            put({ run, step: undefined, text: undefined, target: undefined, pin: undefined, key: undefined, source: undefined }, "push")
+          }
         />
         <Steps name={name} />
       </div>
@@ -112,8 +114,18 @@ function Model({ name, step }: { readonly name: string; readonly step: number | 
 function Texts({ text, target }: { readonly text: string; readonly target: string | undefined }) {
   return (
     <div class="stack">
-      <TextField label="Text" value={text} change={(value) => put({ text: value, pin: undefined, target: undefined })} />
-      {target !== undefined && <TextField label="Target" value={target} change={(value) => put({ target: value, pin: undefined })} />}
+      <TextField
+        label="Text"
+        value={text}
+        change={(value) => put({ text: value, pin: undefined, key: undefined, source: undefined, target: undefined })}
+      />
+      {target !== undefined && (
+        <TextField
+          label="Target"
+          value={target}
+          change={(value) => put({ target: value, pin: undefined, key: undefined, source: undefined })}
+        />
+      )}
     </div>
   );
 }

@@ -63,7 +63,7 @@ export function inWords(summary: Summary): string {
   const share = summary[best] ?? 0;
   if (share >= mostly) return `looks mostly at ${shares[best]}`;
   if (summary.effective === undefined) return "";
-  return summary.effective < 2 ? "looks at one token at a time" : `looks at about ${Math.round(summary.effective)} tokens`;
+  return summary.effective < 1.5 ? "looks at one token at a time" : `looks at about ${Math.round(summary.effective)} tokens`;
 }
 
 /** All that is known of it. */
