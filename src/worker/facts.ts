@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { sourceName } from "../data/source.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
@@ -6,29 +6,14 @@ import { isGgufFile } from "../disk/gguf-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { RunConfig } from "../runs/config.ts";
 import { isBusy, type OpenRun, paths, shippedFile } from "../runs/folder.ts";
-import { readLog } from "../runs/log.ts";
 import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { RunFacts, SettingValue } from "./found.ts";
+import { ofFiles } from "./of-files.ts";
 
 // What a table of runs shows of each. What follows from a file is found again only when the file is another.
 
 const mostPoints = 60;
-
-/** Something of a file, found once for each state of it. */
-function ofFile<Found>(find: (file: string) => Found): (file: string) => Found | undefined {
-  const known = new Map<string, { readonly stamp: string; readonly found: Found }>();
-  return (file) => {
-    const stat = statSync(file, { throwIfNoEntry: false });
-    if (!stat) return undefined;
-    const stamp = `${stat.size} ${stat.mtimeMs}`;
-    const before = known.get(file);
-    if (before?.stamp === stamp) return before.found;
-    const found = find(file);
-    known.set(file, { stamp, found });
-    return found;
-  };
-}
 
 interface Logged {
   readonly loss: number | null;
@@ -36,21 +21,28 @@ interface Logged {
   readonly curve: RunFacts["curve"];
 }
 
-const loggedIn = ofFile((file): Logged => {
+const loggedIn = ofFiles((file): Logged => {
   const lines = readableLines(file);
   const losses = lines.flatMap(({ step, loss }) => (typeof step === "number" && typeof loss === "number" ? [[step, loss] as const] : []));
   const valid = lines.flatMap(({ validLoss }) => (typeof validLoss === "number" ? [validLoss] : []));
-  return { loss: losses.at(-1)?.[1] ?? null, validLoss: valid.length > 0 ? Math.min(...valid) : null, curve: thinned(losses) };
+  return {
+    loss: losses.at(-1)?.[1] ?? null,
+    validLoss: valid.length > 0 ? valid.reduce((a, b) => Math.min(a, b)) : null,
+    curve: thinned(losses),
+  };
 });
 
-/** A log whose end is just being written is read up to there. */
-function readableLines(file: string): Readonly<Record<string, unknown>>[] {
-  try {
-    return readLog(file);
-  } catch {
-    return []; // whoever opens it is told what is wrong
-  }
-}
+/** The lines that can be read: the end of a log may just be written, and whoever asks for all of it is told what else is wrong. */
+const readableLines = (file: string): Readonly<Record<string, unknown>>[] =>
+  readFileSync(file, "utf8")
+    .split("\n")
+    .flatMap((line) => {
+      try {
+        return [Object(JSON.parse(line))];
+      } catch {
+        return [];
+      }
+    });
 
 /** The mean of each of at most so many stretches, at its last step. */
 export function thinned(points: readonly (readonly [number, number])[], most = mostPoints): (readonly [number, number])[] {
@@ -124,7 +116,7 @@ export const factsOf = (
 ];
 
 /** A model of somebody else, by its config.json or its .gguf; nothing of one that cannot be opened here. */
-const outsideFacts = ofFile((file): RunFacts | undefined => {
+const outsideFacts = ofFiles((file): RunFacts | undefined => {
   const place = isGgufFile(file) ? file : dirname(file);
   try {
     const run = openModel(place);

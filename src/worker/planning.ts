@@ -53,7 +53,7 @@ async function planOf(asked: RunSettings, read: DataRead, signal: AbortSignal): 
     task: read.task,
     model,
     training,
-    parameters: layout.total,
+    parameters: layout.total + (training.lora ? trained : 0), // an adapter's stand beside
     trained,
     tokens,
     examples,

@@ -16,6 +16,7 @@ interface Going {
   readonly key: string;
   readonly stop: AbortController;
   waiting: number;
+  done: boolean;
 }
 
 /** Readings by what they follow from. One that nobody waits for any more goes on, as who left may ask again, until other data is wanted. */
@@ -32,15 +33,22 @@ export class Readings {
     signal: AbortSignal,
     body: (read: DataRead) => Promise<Result>,
   ): Promise<Result> {
-    for (const [other, { stop, waiting }] of this.#going) {
-      if (other === what || waiting > 0) continue;
+    for (const [other, { stop, waiting, done }] of this.#going) {
+      if (other === what || waiting > 0 || done) continue;
       stop.abort(new DOMException("other data is wanted", "AbortError"));
       this.#going.delete(other);
     }
-    const going = this.#going.get(what) ?? { key: `${this.#count++}`, stop: new AbortController(), waiting: 0 };
+    const going = this.#going.get(what) ?? { key: `${this.#count++}`, stop: new AbortController(), waiting: 0, done: false };
+    this.#going.delete(what); // a Map keeps the order of insertion: put it last
     this.#going.set(what, going);
+    for (const [oldest, { done }] of this.#going) if (done && this.#going.size > mostKept) this.#going.delete(oldest); // nor is it kept
     going.waiting++;
-    const held = this.#kept.hold(going.key, () => read(going.stop.signal));
+    const held = this.#kept.hold(going.key, async () => {
+      going.done = false;
+      const found = await read(going.stop.signal);
+      going.done = true;
+      return found;
+    });
     try {
       const { value, release } = await left(held, signal);
       try {
@@ -48,10 +56,6 @@ export class Readings {
       } finally {
         await release();
       }
-    } catch (error) {
-      const failed = await Promise.race([held.then(() => false).catch(() => true), Promise.resolve(false)]);
-      if (failed && this.#going.get(what) === going) this.#going.delete(what); // the next one tries again
-      throw error;
     } finally {
       going.waiting--;
     }

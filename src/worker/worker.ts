@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { basename, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { pause } from "../base/turns.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
@@ -13,6 +13,7 @@ import type { TrainedModel } from "../trained/trained.ts";
 import { type Home, realPlace, toldAnswer, toldEvent, toldPlace, workAt } from "./home.ts";
 import type { IntakeOptions } from "./intake.ts";
 import type { FromWorker, Job, JobAnswers, JobEvent, JobKind, ToWorker, TrainingFacts } from "./messages.ts";
+import { ofFiles } from "./of-files.ts";
 import { openedModel } from "./opening.ts";
 import { placed, sourceFile } from "./places.ts";
 
@@ -268,11 +269,17 @@ function entries({ runs, ...home }: Home): string[] {
 /** Folders that say that they are runs. One without a config has not begun. */
 const runFolders = (home: Home): string[] => entries(home).filter((folder) => existsSync(paths(folder).config) && !isHubFolder(folder));
 
+/** A run as it was read last, as long as its files are the same. */
+const knownRun = ofFiles(
+  (config) => openRun(dirname(config)),
+  (config) => [paths(dirname(config)).tokenizer],
+);
+
 /** The runs that can be read; whoever opens another is told what is wrong with it. */
 function folders(home: Home): OpenRun[] {
   return runFolders(home).flatMap((folder) => {
     try {
-      return [openRun(folder)];
+      return knownRun(paths(folder).config) ?? [];
     } catch {
       return [];
     }

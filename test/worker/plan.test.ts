@@ -54,6 +54,17 @@ it.each(setups)("the plan for %s is what its training becomes", async (name, tex
   await trained.close();
 });
 
+it("the plan of an adapter beside a run, with norms by layer", async () => {
+  const adapter = { from: "/runs/rhyme.txt", lora: 2, ...usual, partsEvery: 1 } as const;
+  const plan = await computer.plan(given, adapter);
+  const events: JobEvent[] = [];
+  await (await computer.begin(given, { ...adapter, out: "/runs/adapter", listen: (event) => events.push(event) }).finished).close();
+  const ready = events.find((event) => event.kind === "ready");
+  expect([plan.parameters, plan.trained, plan.training]).toEqual([ready?.parameters, ready?.trained, ready?.config.training]);
+  const parts = events.flatMap((event) => (event.kind === "step" ? (event.parts ?? []) : []));
+  expect([...new Set(parts.map(({ name }) => name))]).toEqual(["block.0", "block.1"]);
+});
+
 describe("a setting that is wrong is told with its place", () => {
   const wrong: readonly (readonly [string, PageTrainSettings])[] = [
     ["model.heads", { model: { width: 16, heads: 3 } }],
@@ -127,4 +138,5 @@ it("the same data is read once, also when whoever asked first has left; other da
   expect(ending?.aborted).toBe(false);
   expect(await use("c", other, second)).toBe("c");
   expect([ending?.aborted, begun]).toEqual([true, 2]);
+  expect([await use("a", read, second), begun]).toEqual(["a", 2]); // it was kept beside
 });
