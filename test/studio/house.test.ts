@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { train } from "../../src/library/train.ts";
@@ -87,8 +87,12 @@ describe("a studio", () => {
     await Promise.all([run.close(), again.close()]);
   });
 
-  it("knows what lies beside the runs: models of Hugging Face, and runs of the command line", async () => {
+  it("knows what lies beside the runs: folders of Hugging Face, .gguf files and runs of the command line", async () => {
     cpSync(hubModel("llama"), join(folder, "llama"), { recursive: true });
+    await place.done("export", "runs/llama", "--to", "gguf", "--weights", "f32", "--out", "exported");
+    cpSync(place.path("exported/model.gguf"), join(folder, "llama.gguf"));
+    cpSync(place.path("exported/model.gguf"), join(folder, "damaged.gguf"));
+    truncateSync(join(folder, "damaged.gguf"), 100);
     place.write("runs/notes.txt", "nothing of ours");
     await place.done(
       "train",
@@ -97,10 +101,13 @@ describe("a studio", () => {
       "runs/typed",
     );
     const found = await page.runs();
-    expect(found.map(({ run }) => run).sort()).toEqual(["/runs/llama", "/runs/moods", "/runs/same", "/runs/typed"]);
+    expect(found.map(({ run }) => run).sort()).toEqual(["/runs/llama", "/runs/llama.gguf", "/runs/moods", "/runs/same", "/runs/typed"]);
     expect(found.find(({ run }) => run === "/runs/llama")).toMatchObject({ opens: true, task: "lm", steps: 0 });
     const run = await page.open({ run: "/runs/llama" });
-    expect((await run.tokenize("hello")).ids.length).toBeGreaterThan(0);
+    const other = await page.open({ run: "/runs/llama.gguf" });
+    const written = (model: typeof run) => model.samples([[1, 2, 3]], { tokens: 6, seed: 2 });
+    expect(await written(other)).toEqual(await written(run));
+    await other.close();
     await expect(page.remove(run)).rejects.toThrow("not a run");
     await run.close();
   });
