@@ -8,7 +8,7 @@ import { Answered } from "../parts/states.tsx";
 import { seriesColour, theme } from "../parts/theme.ts";
 import { lives } from "../stores/live.ts";
 import { smoothed } from "../stores/series.ts";
-import { type Course, useCourses } from "./curves.ts";
+import { type Course, hintOf, useCourses } from "./curves.ts";
 import { overlaySvg } from "./overlay-svg.ts";
 
 // The picked runs in one chart, each named where its line ends.
@@ -18,10 +18,16 @@ const dashes = [undefined, [6, 3], [2, 2], [8, 2, 2, 2]] as const;
 
 export function Overlay({ names }: { readonly names: readonly string[] }) {
   const waited = useCourses(names);
+  const hints = useMemo(() => names.map(hintOf), [names.join(",")]); // until their logs are read
   return (
-    <Answered waited={waited} what="Reading their logs.">
-      {(courses) => <Chart courses={courses} />}
-    </Answered>
+    <>
+      {waited.state === "loading" && waited.before === undefined && <Chart courses={hints} />}
+      {(waited.state !== "loading" || waited.before !== undefined) && (
+        <Answered waited={waited} what="Reading their logs.">
+          {(courses) => <Chart courses={courses} />}
+        </Answered>
+      )}
+    </>
   );
 }
 

@@ -1,13 +1,23 @@
+import { useEffect } from "preact/hooks";
 import type { RunFacts } from "../../src/worker/found.ts";
 import { link } from "../address.ts";
 import { Sparkline } from "../charts/sparkline.tsx";
+import { kind } from "../compute/place.ts";
 import { digits } from "../parts/numbers.ts";
 import { type Live, lives } from "../stores/live.ts";
-import { nameOf, runs } from "../stores/runs.ts";
+import { nameOf, refreshRuns, runs } from "../stores/runs.ts";
 import { curveOf, stateWords } from "./words.ts";
+
+/** Others may train in the same folder: by the command line, or in another tab. */
+const pollMs = 15_000;
 
 /** All runs, the newest first, with their state. */
 export function RunList({ chosen }: { readonly chosen: string | undefined }) {
+  useEffect(() => {
+    if (kind !== "house") return;
+    const timer = setInterval(() => document.visibilityState === "visible" && void refreshRuns(), pollMs);
+    return () => clearInterval(timer);
+  }, []);
   const kept = new Map((runs.value ?? []).map((facts) => [nameOf(facts.run), facts]));
   const fresh = [...lives.value.keys()].filter((name) => !kept.has(name)).toReversed(); // just begun: nothing is saved of them yet
   const names = [...fresh, ...[...kept].sort(([, a], [, b]) => b.modified - a.modified).map(([name]) => name)];

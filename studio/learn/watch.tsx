@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { link } from "../address.ts";
+import { standing } from "../compute/place.ts";
 import { amount, digits, duration } from "../parts/numbers.ts";
 import { Failed, Loading } from "../parts/states.tsx";
 import { type Live, lives, recalled } from "../stores/live.ts";
@@ -22,15 +23,15 @@ export function Watch({ name }: { readonly name: string }) {
   const [failed, setFailed] = useState<string>();
   const [modified, over] = [facts?.modified, live?.isOver ?? true];
   useEffect(() => {
-    if (!facts || (live && !live.isOver)) return;
-    if (live && live.state.value !== "failed" && live.step >= facts.step) return; // all of it is known
+    if (!facts || standing.value.state !== "ready" || (live && !live.isOver)) return;
+    if (live && live.step >= facts.step) return; // all of it is known
     recalled(facts).then(
       () => setFailed(undefined),
       (error) => setFailed(messageOf(error)),
     );
-  }, [modified, over]);
-  if (failed !== undefined) return <Failed message={failed} />;
+  }, [modified, over, standing.value.state]);
   if (live) return <Sight live={live} />;
+  if (failed !== undefined) return <Failed message={failed} />;
   if (runs.value && !facts) return <Failed message={`There is no run called ${name} here; it may have been removed.`} />;
   return <Loading what={`Reading how ${name} went.`} />;
 }
@@ -41,6 +42,11 @@ function Sight({ live }: { readonly live: Live }) {
       <Head live={live} />
       {live.name === firstName && <FirstWords />}
       {live.state.value === "failed" && <Failed message={live.message.value ?? "The training ended."} />}
+      {live.state.value === "interrupted" && standing.value.state === "ready" && (
+        <Failed message={live.message.value ?? "The training was interrupted."}>
+          <p>Load this page again: it goes on where it was saved.</p>
+        </Failed>
+      )}
       <Warnings live={live} />
       <Numbers live={live} />
       <div class="learn-grid">

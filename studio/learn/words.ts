@@ -6,7 +6,7 @@ import type { Series } from "../stores/series.ts";
 
 export function stateWords(live: Live | undefined, facts: RunFacts | undefined): string {
   if (live && !live.isOver) return live.state.value;
-  if (live?.state.value === "failed") return "failed";
+  if (live?.state.value === "failed" || live?.state.value === "interrupted") return live.state.value;
   if (facts?.training) return facts.training;
   if (!facts) return live?.state.value ?? "";
   return facts.step >= facts.steps ? "done" : "stopped";

@@ -11,7 +11,7 @@ import { unwish } from "./wishes.ts";
 
 // Trainings that go on, as they are seen: everything that was told of each, and its buttons.
 
-export type LiveState = "starting" | "training" | "paused" | "stopping" | "stopped" | "done" | "failed";
+export type LiveState = "starting" | "training" | "paused" | "stopping" | "stopped" | "done" | "failed" | "interrupted";
 
 /** Norms of one layer at one step. */
 export interface PartNorms {
@@ -75,7 +75,7 @@ export class Live {
   }
 
   get isOver(): boolean {
-    return ["stopped", "done", "failed"].includes(this.state.value);
+    return ["stopped", "done", "failed", "interrupted"].includes(this.state.value);
   }
 
   /** Seconds that are left, by the newest steps and by what else they wait for. */
@@ -182,10 +182,10 @@ export class Live {
       unwish(this.name);
     } catch (error) {
       const stopped = error instanceof DOMException && error.name === "AbortError";
-      const lost = error instanceof AskError && error.told.code.startsWith("worker."); // it goes on when there is somebody again
+      const lost = error instanceof AskError && /^(worker|connection)\./.test(error.told.code); // it goes on when there is somebody again
       if (!lost) unwish(this.name);
       batch(() => {
-        this.state.value = stopped ? "stopped" : "failed";
+        this.state.value = stopped ? "stopped" : lost ? "interrupted" : "failed";
         this.message.value = error instanceof Error ? error.message : String(error);
       });
       if (!stopped && !(error instanceof AskError)) console.error(error);

@@ -162,7 +162,7 @@ function Begin({ data, plan, typed, wrong }: BeginProps) {
       beginTraining({
         name: chosen,
         data: data.files,
-        settings: { evalEvery: Math.max(1, Math.round(steps / 20)), ...often, ...settings },
+        settings: { evalEvery: Math.max(10, Math.round(steps / 20)), ...often, ...settings },
         ...(prompt !== undefined && { prompt }),
       });
       go("learn", { run: chosen });
