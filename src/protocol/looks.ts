@@ -8,7 +8,7 @@ import type { Activation } from "../inspection/observe.ts";
 import { ablateHead, type Change, patch, scaled, swap } from "../inspection/patch.ts";
 import { readingOf } from "../inspection/reading.ts";
 import { sweep } from "../inspection/sweep.ts";
-import { chosenTaps, taps } from "../inspection/taps.ts";
+import { chosenTaps, type TapInfo, taps } from "../inspection/taps.ts";
 import { modelLoss } from "../models/any.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
@@ -105,12 +105,17 @@ function refuseLarge({ model, tokenizer }: TrainedModel, { view: name, text, opt
 }
 
 /** The numbers of some taps; without any names, which taps there are, and how the text is read. */
-async function tapped(trained: TrainedModel, { text, names, target }: TapsAsk, told: AnswerOptions): Promise<Answers["taps"]> {
+async function tapped(trained: TrainedModel, { text, names, target, head }: TapsAsk, told: AnswerOptions): Promise<Answers["taps"]> {
   const all = taps(trained.model).map(({ name, axes }) => ({ name, axes }));
   if (names.length === 0) return { taps: all, ...(await readBy(trained, text, target, told)), activations: [] };
-  refuseMany(trained, text, chosenTaps(trained.model, names).length);
+  refuseManyNumbers(trained, text, chosenTaps(trained.model, names), head);
   const { tokens, targetTokens, activations } = await look(trained, text, names, { ...told, ...(target !== undefined && { target }) });
-  return { taps: all, tokens, ...(targetTokens && { targetTokens }), activations: [...activations.values()].map(toldActivation) };
+  return {
+    taps: all,
+    tokens,
+    ...(targetTokens && { targetTokens }),
+    activations: [...activations.values()].map((one) => toldActivation(ofHead(one, head, trained))),
+  };
 }
 
 /** What is read of a text, and what the model knows of its own. */
@@ -191,13 +196,46 @@ function changeOf(trained: TrainedModel, change: AskedChange): Change {
 
 const toldActivation = ({ name, axes, shape, data }: Activation): ToldActivation => ({ name, axes, shape, data: Array.from(data) });
 
+/** One head of those that a tap has; keys and values may be fewer than queries. */
+function ofHead(activation: Activation, head: number | undefined, { model }: TrainedModel): Activation {
+  const { axes, shape, data } = activation;
+  if (head === undefined || axes[0] !== "head") return activation;
+  const heads = Math.max(shape[0], "heads" in model ? model.heads : 1);
+  if (!(Number.isInteger(head) && head >= 0 && head < heads))
+    throw new ConfigError(`there is no head ${head}; there are ${heads}, counted from 0`, { path: "head" });
+  const size = data.length / shape[0];
+  const at = Math.floor((head * shape[0]) / heads);
+  return { ...activation, shape: [1, ...shape.slice(1)], data: data.subarray(at * size, (at + 1) * size) };
+}
+
+/** What the numbers of taps would be, by their axes. */
+function refuseManyNumbers({ model, tokenizer }: TrainedModel, text: string, asked: readonly TapInfo[], head: number | undefined): void {
+  const time = Math.min(model.context, tokenizer.encode(text).length);
+  const heads = head === undefined && "heads" in model ? model.heads : 1;
+  const width = "width" in model ? model.width : 1;
+  const sizeOf = (axis: string) =>
+    axis === "head"
+      ? heads
+      : /^(time|query|key)$/.test(axis)
+        ? time
+        : axis === "hidden"
+          ? 4 * width
+          : axis === "size"
+            ? width / heads
+            : width;
+  const numbers = asked.reduce((sum, { axes }) => sum + axes.reduce((product, axis) => product * sizeOf(axis), 1), 0);
+  if (numbers > mostNumbers) throw tooMany(asked.length, time);
+}
+
+const tooMany = (count: number, time: number): DataError =>
+  new DataError(`the numbers of ${count} taps at ${time} tokens are too many to be sent; shorten the text, or ask for fewer taps`, {
+    code: "data.too-much",
+    path: "text",
+  });
+
 /** The largest of taps are patterns, of every head a square of the text; answers have a number for every entry of the vocabulary. */
 function refuseMany({ model, tokenizer }: TrainedModel, text: string, count: number): void {
   const time = tokenizer.encode(text).length;
   const heads = "heads" in model ? model.heads : 1;
-  if (count * heads * time ** 2 <= mostNumbers && time * model.vocab <= mostNumbers) return;
-  throw new DataError(`the numbers of ${count} taps at ${time} tokens are too many to be sent; shorten the text, or ask for fewer taps`, {
-    code: "data.too-much",
-    path: "text",
-  });
+  if (count * heads * time ** 2 > mostNumbers || time * model.vocab > mostNumbers) throw tooMany(count, time);
 }

@@ -67,6 +67,8 @@ export interface TapsAsk {
   readonly text: string;
   readonly names: readonly string[];
   readonly target?: string;
+  /** Of taps with heads only this one is told, counted among the heads of queries; all if left out. */
+  readonly head?: number;
 }
 
 /** What is done to taps: a head is silenced, numbers of another text are taken, all are multiplied, or others are given. */

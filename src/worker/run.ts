@@ -229,10 +229,13 @@ export class Run {
   async taps(
     text = "",
     names: readonly string[] = [],
-    { target, ...options }: CallOptions & { readonly target?: string } = {},
+    { target, head, ...options }: CallOptions & { readonly target?: string; readonly head?: number } = {},
   ): Promise<Omit<Answers["taps"], "activations"> & { readonly activations: ReadonlyMap<string, Activation> }> {
     const asked = { text: wantedText("text", text), names: wantedTexts("names", names) };
-    const found = await this.#answer({ kind: "taps", ...asked, ...(target !== undefined && { target }) }, options);
+    const found = await this.#answer(
+      { kind: "taps", ...asked, ...(target !== undefined && { target }), ...(head !== undefined && { head: wantedInteger("head", head) }) },
+      options,
+    );
     return { ...found, activations: new Map(found.activations.map((one) => [one.name, activationOf(one)])) };
   }
 

@@ -155,13 +155,15 @@ function Views({ sight }: { readonly sight: Sight }) {
   const written = sight.targetTokens ?? sight.tokens;
   return (
     <>
-      {sight.targetTokens && <TokenStrip tokens={sight.tokens} label="Tokens of the source" hover={pointedSource} />}
-      <TokenStrip
-        tokens={written}
-        label={sight.targetTokens ? "Tokens of the target" : "Tokens of the text"}
-        pinned={sight.pinned}
-        pin={sight.pin}
-      />
+      <div class="look-strips">
+        {sight.targetTokens && <TokenStrip tokens={sight.tokens} label="Tokens of the source" hover={pointedSource} />}
+        <TokenStrip
+          tokens={written}
+          label={sight.targetTokens ? "Tokens of the target" : "Tokens of the text"}
+          pinned={sight.pinned}
+          pin={sight.pin}
+        />
+      </div>
       <Tabs label="Ways to look" tabs={views} chosen={view} choose={(name) => put({ view: name }, "push")}>
         {view === "map" && <MapRoom sight={sight} />}
         {view === "attention" && <AttentionRoom sight={sight} />}

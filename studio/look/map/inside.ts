@@ -22,14 +22,18 @@ export const useConfig = ({ name }: Sight): Waited<AnyConfig> =>
     [name],
   );
 
-/** The numbers of some taps. */
-export const useTaps = (sight: Sight, names: readonly string[]): Waited<ReadonlyMap<string, Activation>> =>
+/** The numbers of some taps, of all heads or of one. */
+export const useTaps = (sight: Sight, names: readonly string[], head?: number): Waited<ReadonlyMap<string, Activation>> =>
   useAnswer(
     names.length === 0
       ? undefined
       : async (signal) =>
-          (await withModel(sight.name, sight.step, (model) => model.taps(sight.text, names, askedWith(sight, signal)))).activations,
-    [keyOf(sight), names.join("\n")],
+          (
+            await withModel(sight.name, sight.step, (model) =>
+              model.taps(sight.text, names, { ...askedWith(sight, signal), ...(head !== undefined && { head }) }),
+            )
+          ).activations,
+    [keyOf(sight), names.join("\n"), head],
   );
 
 /** More would take longer to send than to look at. */

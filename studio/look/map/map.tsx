@@ -49,7 +49,7 @@ export function ModelMap(props: MapProps) {
     // The map moves, the page does not.
     if (inner.top < outer.top) box.current.scrollTop -= outer.top - inner.top + 48;
     else if (inner.bottom > outer.bottom) box.current.scrollTop += inner.bottom - outer.bottom + 48;
-  }, [chosen]);
+  }, [chosen, props.patterns]);
   return (
     <nav class="map" aria-label="The model, place by place. Arrow keys walk the way of a token." ref={box} onKeyDown={step}>
       {columns.length === 1 && <h2 class="visually-hidden">The model</h2>}

@@ -50,13 +50,14 @@ export const scaleFor = (kind: Place["kind"], plane: Plane): Scale => {
 
 /** Fewer tokens, and all taps of a block come at once, so that the next step needs no new question. */
 const fewTokens = 100;
+const isLong = (sight: Sight): boolean => Math.max(sight.tokens.length, ownTokens(sight).length) > fewTokens;
 
 export function PlaceRoom({ sight, config, place, walk, head, heads }: PlaceRoomProps) {
   const at = walk.indexOf(place);
   const cost = useCost(sight, config);
   const stream = streamBefore(walk, at);
   const names = tapsFor(sight, place, walk, stream);
-  const waited = useTaps(sight, names);
+  const waited = useTaps(sight, names, isLong(sight) ? head : undefined);
   const sizes = {
     time: place.side === "source" ? sight.tokens.length : ownTokens(sight).length,
     keys: namesOf(sight, place, "key")?.length ?? 0,
@@ -84,7 +85,7 @@ export function PlaceRoom({ sight, config, place, walk, head, heads }: PlaceRoom
           </button>
         </span>
       </header>
-      <p>{purposeOf(place.kind, place.sublayer)}</p>
+      <p>{purposeOf(place, config, sight.facts.readsSource)}</p>
       {formula && <Formula term={formula} />}
       {place.kind === "text" && <pre dir="auto">{place.side === "source" || !sight.targetTokens ? sight.text : sight.target}</pre>}
       {place.kind === "tokens" && <Ids sight={sight} place={place} />}
@@ -125,7 +126,7 @@ function streamBefore(walk: readonly Place[], at: number): Place | undefined {
 function tapsFor(sight: Sight, place: Place, walk: readonly Place[], stream: Place | undefined): readonly string[] {
   const needed = place.kind === "mask" ? [place.tap, place.tap?.replace(/scores$/, "pattern")] : [place.tap];
   const near =
-    place.layer !== undefined && Math.max(sight.tokens.length, ownTokens(sight).length) <= fewTokens
+    place.layer !== undefined && !isLong(sight)
       ? walk.filter((one) => one.side === place.side && one.layer === place.layer).map(({ tap }) => tap)
       : [];
   const before = stream ? [stream.tap] : [];
@@ -165,9 +166,7 @@ function Numbers({ sight, place, activation, found, stream, head, heads }: Numbe
   return (
     <div class="stack">
       <div class="row">
-        {activation.shape.length === 3 && activation.shape[0] > 1 && (
-          <HeadPicker heads={Math.max(heads, activation.shape[0])} head={head} />
-        )}
+        {activation.shape.length === 3 && heads > 1 && <HeadPicker heads={Math.max(heads, activation.shape[0])} head={head} />}
         <SaveMenu
           name={title.replaceAll("/", "-").replaceAll(", ", "-").replaceAll(" ", "-")}
           svg={() => planePicture({ plane, scale, title, ...(rowNames && { rowNames }), ...(columnNames && { columnNames }) })}

@@ -134,7 +134,7 @@ function placeOf({ name }: Tap, side: Side): Place {
     ...more,
   });
   if (last === "normed") return of("norm");
-  if (rest === "output") return name.includes("layer.") ? of("recurrent") : of("output", { label: "+ residual" });
+  if (rest === "output") return name.includes("layer.") ? of("recurrent") : of("output");
   const sublayer = (["attention", "cross", "feedforward"] as const).find((one) => one === scope && inside.includes("/"));
   const within = sublayer ? { sublayer } : {};
   const special = sublayerKinds[`${scope}/${last}`];
@@ -174,7 +174,9 @@ export function mapOf(taps: readonly Tap[], config: AnyConfig, { readsSource }: 
 /** One tensor with two names is one place: a block's output is its last sum unless a norm follows, and an encoder's states are its last norm. */
 function withoutTwins(places: readonly Place[], config: AnyConfig): Place[] {
   const sumIsOutput = config !== undefined && "normPlace" in config && config.normPlace !== "post";
-  return places.filter((place, i) => {
+  const sums = sumIsOutput && config.residual;
+  const named = places.map((place) => (place.kind === "output" && sums ? { ...place, label: labels.added } : place));
+  return named.filter((place, i) => {
     if (place.kind === "added" && sumIsOutput && places[i + 1]?.kind === "output") return false;
     return !(place.kind === "other" && place.key.endsWith("/states") && i > 0 && ["norm", "output"].includes(places[i - 1].kind));
   });

@@ -21,8 +21,9 @@ export function MapRoom({ sight }: { readonly sight: Sight }) {
   const walk = walkOf(columns);
   const wanted = address.value.params.place;
   const place = walk.find(({ key }) => key === wanted) ?? walk.find(({ kind }) => kind === "embedded") ?? walk[0];
-  const heads = [...(patterns?.values() ?? [])].reduce((most, { shape }) => Math.max(most, shape[0]), 1);
-  const head = Math.min(headNow(), Math.max(heads, "heads" in (model ?? {}) ? (model as { heads: number }).heads : 1) - 1);
+  const told = model && "heads" in model ? model.heads : 1;
+  const heads = [...(patterns?.values() ?? [])].reduce((most, { shape }) => Math.max(most, shape[0]), told);
+  const head = Math.min(headNow(), heads - 1);
   const changes = changesNow();
   const at = sight.pinned ?? ownTokens(sight).length - 1;
   return (
@@ -45,7 +46,7 @@ export function MapRoom({ sight }: { readonly sight: Sight }) {
           tokens={{ source: sight.tokens, own: ownTokens(sight) }}
           isChanged={(one) => changes.some((change) => isAt(change, one))}
         />
-        <PlaceRoom sight={sight} config={model} place={place} walk={walk} head={head} heads={Math.max(heads, 1)} />
+        <PlaceRoom sight={sight} config={model} place={place} walk={walk} head={head} heads={heads} />
       </div>
     </div>
   );

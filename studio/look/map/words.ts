@@ -1,4 +1,4 @@
-import type { PlaceKind, Sublayer } from "./places.ts";
+import type { AnyConfig, Place, PlaceKind } from "./places.ts";
 
 // What each place is for, for somebody who sees it for the first time.
 
@@ -29,8 +29,15 @@ const words: Readonly<Record<PlaceKind, string>> = {
   other: "A place that this model has of its own.",
 };
 
-export function purposeOf(kind: PlaceKind, sublayer?: Sublayer): string {
-  if (sublayer === "cross" && (kind === "k" || kind === "v"))
-    return `${words[kind]} In cross-attention it comes from the encoder's last layer.`;
-  return words[kind];
+export function purposeOf({ kind, sublayer, side }: Place, config: AnyConfig, readsSource: boolean): string {
+  const positions = config && "positions" in config && sublayer === "attention" ? config.positions : undefined;
+  const more = [
+    sublayer === "cross" && (kind === "k" || kind === "v") && "In cross-attention it comes from the encoder's last layer.",
+    positions === "rotary" &&
+      (kind === "q" || kind === "k") &&
+      "Here it is turned by its position (rotary), so that a score knows the distance.",
+    (positions === "relative" || positions === "alibi") && kind === "scores" && "A bias of the distance between the two tells the order.",
+    readsSource && side === "source" && kind === "text" && "The source is read once, before the first token of the target is written.",
+  ];
+  return [words[kind], ...more.filter((sentence) => typeof sentence === "string")].join(" ");
 }
