@@ -22,8 +22,13 @@ export function alignmentOf({ tokens, targetTokens, layers }: AttentionLook): Al
 
 /** The mean of patterns of one size. */
 export function meanPattern(patterns: readonly Pattern[]): Pattern {
-  const [first] = patterns;
-  return first.map((row, i) => row.map((_, j) => patterns.reduce((sum, pattern) => sum + pattern[i][j], 0) / patterns.length));
+  const [first, ...others] = patterns;
+  if (others.length === 0) return first;
+  return first.map((row, i) => {
+    const sums = [...row];
+    for (const { [i]: other } of others) for (let j = 0; j < sums.length; j++) sums[j] += other[j];
+    return sums.map((sum) => sum / patterns.length);
+  });
 }
 
 /**
