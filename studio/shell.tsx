@@ -49,7 +49,7 @@ export function Shell() {
           {theme.value === "dark" ? "Light" : "Dark"}
         </button>
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" class={`place-${place}`} tabIndex={-1}>
         <Connected />
         {standing.value.state !== "failed" && <Room />}
       </main>
