@@ -24,8 +24,20 @@ export function written({ place, params }: Address): string {
 
 export const address = signal<Address>(read(location.hash));
 
-addEventListener("hashchange", () => {
-  address.value = read(location.hash);
+/** The browser tells of another address later than it has one, so whoever changes it asks first. */
+function settle(): void {
+  if (location.hash !== written(address.value)) address.value = read(location.hash);
+}
+
+addEventListener("hashchange", settle);
+
+// A link inside the app is followed at once: between a click and the browser's word of it, somebody could put the old address back.
+document.addEventListener("click", (event) => {
+  const anchor = event.target instanceof Element ? event.target.closest<HTMLAnchorElement>('a[href^="#"]') : null;
+  if (!anchor || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  history.pushState(null, "", anchor.hash);
+  settle();
 });
 
 /** Values that are left out or undefined go. */
@@ -43,6 +55,7 @@ export function go(place: PlaceName, params: Params = {}): void {
 
 /** The same place with other settings. What changes while somebody types or slides is no step to go back over. */
 export function put(params: Params, history: "replace" | "push" = "replace"): void {
+  settle();
   const { place, params: before } = address.value;
   const merged = { ...before, ...text(params) };
   for (const [name, value] of Object.entries(params)) if (value === undefined || value === "") delete merged[name];

@@ -67,7 +67,7 @@ export class StudioPage {
 
   constructor(page: Page) {
     this.page = page;
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(Number(process.env.QKV_PATIENCE ?? 60_000));
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) this.complaints.push(`${message.type()}: ${message.text()}`);
     });
@@ -88,6 +88,11 @@ export class StudioPage {
   /** Another address of the same page: a deep link. */
   async at(hash: string): Promise<void> {
     await this.page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+  }
+
+  /** The training that is watched comes to its end. */
+  async ended(): Promise<void> {
+    await this.page.locator('main .badge[data-state="done"]').waitFor({ timeout: 120_000 });
   }
 
   /** Waits until the words are to be read somewhere. */
