@@ -5,9 +5,9 @@ import type { Live } from "../stores/live.ts";
 export function Spent({ live }: { readonly live: Live }) {
   void live.version.value; // what is read below changes with it
   const parts = [
-    { name: "steps", seconds: live.spent.steps },
-    { name: "validation", seconds: live.spent.validation },
-    { name: "saving, and what is shown here", seconds: live.other },
+    { name: "steps", series: 1, seconds: live.spent.steps },
+    { name: "validation", series: 2, seconds: live.spent.validation },
+    { name: "saving, and what is shown here", series: 3, seconds: live.other },
   ].filter(({ seconds }) => seconds > 0);
   const all = parts.reduce((sum, { seconds }) => sum + seconds, 0);
   if (all === 0) return null;
@@ -18,14 +18,14 @@ export function Spent({ live }: { readonly live: Live }) {
         <span class="soft">{duration(all)} so far</span>
       </header>
       <div class="shares" aria-hidden="true">
-        {parts.map(({ name, seconds }, i) => (
-          <span key={name} data-series={i + 1} style={{ flexGrow: seconds / all }} />
+        {parts.map(({ name, series, seconds }) => (
+          <span key={name} data-series={series} style={{ flexGrow: seconds / all }} />
         ))}
       </div>
       <ul class="keys">
-        {parts.map(({ name, seconds }, i) => (
+        {parts.map(({ name, series, seconds }) => (
           <li key={name}>
-            <span class="swatch" data-series={i + 1} />
+            <span class="swatch" data-series={series} />
             {name} {percent(seconds / all)}
           </li>
         ))}

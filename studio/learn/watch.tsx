@@ -53,8 +53,10 @@ function Sight({ live }: { readonly live: Live }) {
         <Curves live={live} />
         <Writing live={live} />
         <Heads live={live} />
-        <Layers live={live} />
-        <Spent live={live} />
+        <div class="learn-side">
+          <Layers live={live} />
+          <Spent live={live} />
+        </div>
       </div>
     </>
   );
