@@ -32,20 +32,31 @@ export function filtered(place: Place, settings: Omit<Partial<Sampling>, "bias">
   const { top, total = 0 } = place;
   const left = Math.max(0, 1 - top.reduce((sum, { logProbability }) => sum + Math.exp(logProbability), 0));
   const others = Math.max(0, vocab - top.length);
-  const scores = new Float32Array(vocab).fill(others > 0 ? Math.log(left / others) + total : Number.NEGATIVE_INFINITY);
-  for (const { id, logProbability } of top) scores[id] = logProbability + total;
-  const unwritten = top.filter(({ text, bytes }) => bytes === null && never.has(text));
-  const bias = new Map(unwritten.map(({ id }) => [id, Number.NEGATIVE_INFINITY] as const));
-  const { tokens, probabilities } = candidates(scores, sampling({ ...settings, bias }), ids);
-  const drawn = new Map(Array.from(tokens, (token, i) => [token, probabilities[i]]));
-  const choices = top.map(({ id, text, bytes, logProbability }) => ({
+  const { topK = 0, repetitionPenalty = 1 } = settings;
+  // Where the k likeliest are all told, nobody else counts, and a large vocabulary takes no time.
+  const isEnough = topK > 0 && topK < top.length && repetitionPenalty === 1;
+  const size = isEnough ? top.length : vocab;
+  const placeOf = (i: number): number => (isEnough ? i : top[i].id);
+  const scores = new Float32Array(size).fill(others > 0 ? Math.log(left / others) + total : Number.NEGATIVE_INFINITY);
+  for (const [i, { logProbability }] of top.entries()) scores[placeOf(i)] = logProbability + total;
+  const bias = new Map(
+    top.flatMap(({ text, bytes }, i) => (bytes === null && never.has(text) ? [[placeOf(i), Number.NEGATIVE_INFINITY] as const] : [])),
+  );
+  const { tokens, probabilities } = candidates(scores, sampling({ ...settings, bias }), isEnough ? [] : ids);
+  const told = new Map(top.map((_, i) => [placeOf(i), i]));
+  const after = new Float64Array(top.length);
+  for (let i = 0; i < tokens.length; i++) {
+    const at = told.get(tokens[i]);
+    if (at !== undefined) after[at] = probabilities[i];
+  }
+  const choices = top.map(({ id, text, bytes, logProbability }, i) => ({
     id,
     text,
     bytes,
     logProbability,
     before: Math.exp(logProbability),
-    after: drawn.get(id) ?? 0,
+    after: after[i],
   }));
-  const seen = choices.reduce((sum, { after }) => sum + after, 0);
+  const seen = after.reduce((sum, share) => sum + share, 0);
   return { choices, rest: { count: others, before: left, after: Math.max(0, 1 - seen) }, kept: tokens.length };
 }

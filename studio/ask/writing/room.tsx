@@ -97,6 +97,14 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
   const taken = at < all.length ? all[at].id : branch?.ended && ending?.id;
   const own = at - shownPrompt.length; // places of the written text
   const before = [...(prompt?.tokens ?? []), ...tokens.slice(0, Math.max(0, own))].map(({ id }) => id);
+  const { temperature, topK, topP, minP, repetitionPenalty } = settings;
+  const found = useMemo(
+    () =>
+      place && place.top.length > 0
+        ? filtered(place, { temperature, topK, topP, minP, repetitionPenalty }, before, asked.facts.vocab)
+        : undefined,
+    [place, temperature, topK, topP, minP, repetitionPenalty, before.length, tree.chosen],
+  );
   const forks = new Set(
     tree.branches.flatMap(({ parent, from }) =>
       parent !== undefined && ownerOf(tree, tree.chosen, from) === parent ? [from + shownPrompt.length] : [],
@@ -164,9 +172,9 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
         />
         <section class="here" aria-label="What could come here">
           <h2>{headOf(at, all.length, own)}</h2>
-          {place && place.top.length > 0 ? (
+          {place && found ? (
             <ChoiceList
-              found={filtered(place, samplingOf(settings), before, asked.facts.vocab)}
+              found={found}
               taken={taken}
               isBusy={isWriting}
               choose={
@@ -195,14 +203,6 @@ const headOf = (at: number, all: number, own: number): string => {
   if (at >= all) return "What comes next";
   return own < 0 ? "What it expected in the prompt" : `What could come as token ${own + 1}`;
 };
-
-const samplingOf = ({ temperature, topK, topP, minP, repetitionPenalty }: ReturnType<typeof usedSettings>) => ({
-  temperature,
-  topK,
-  topP,
-  minP,
-  repetitionPenalty,
-});
 
 function Branches({ author }: { readonly author: Author }) {
   const tree = author.tree.value;
