@@ -12,6 +12,7 @@ import {
   rowsOf,
   type ShownToken,
   textOf,
+  windowsOf,
 } from "../../studio/ask/writing/branches.ts";
 import { filtered } from "../../studio/ask/writing/filters.ts";
 
@@ -49,6 +50,24 @@ describe("the tree of branches", () => {
     expect(branched(root, 4, token(5)).tree.branches).toHaveLength(1);
     const ended = grown(root, 0, [], { logProbability: -0.1, top: [] });
     expect(branched(ended, 4, token(5)).tree.branches[1]).toMatchObject({ parent: 0, from: 4 });
+  });
+
+  it("is read again in windows that fit, each of which ends further on and has half a context before what is new", () => {
+    for (const [length, context] of [
+      [5, 8],
+      [8, 8],
+      [9, 8],
+      [100, 7],
+      [3, 1],
+    ]) {
+      const windows = windowsOf(length, context);
+      expect(windows.at(-1)?.end).toBe(length);
+      for (const [i, { start, end }] of windows.entries()) {
+        expect(end - start).toBeLessThanOrEqual(context);
+        if (i > 0) expect(windows[i - 1].end - start).toBeGreaterThanOrEqual(Math.floor(context / 2));
+        if (i > 0) expect(end).toBeGreaterThan(windows[i - 1].end);
+      }
+    }
   });
 
   it("comes back from an address as it was, and lists each branch below the one it left", () => {

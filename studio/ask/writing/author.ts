@@ -15,6 +15,7 @@ import {
   readKept,
   type ShownToken,
   textOf,
+  windowsOf,
 } from "./branches.ts";
 import type { Place } from "./filters.ts";
 import type { WriteSettings } from "./settings.ts";
@@ -26,6 +27,8 @@ export type AuthorState = "idle" | "reading" | "writing";
 /** Others that are told at each place: all of a small vocabulary, and else enough to see what filters cut. */
 const mostTold = 64;
 export const toldOf = (vocab: number): number => (vocab <= 2 * mostTold ? vocab : mostTold);
+
+const justMs = 400;
 
 /** A prompt as the model reads it, and what it says of the token after it. */
 export interface ReadPrompt {
@@ -43,6 +46,7 @@ export class Author {
   kept = "";
   readonly #asked: Asked;
   #stop: AbortController | undefined;
+  #ended = Number.NEGATIVE_INFINITY;
 
   constructor(asked: Asked) {
     this.#asked = asked;
@@ -54,6 +58,11 @@ export class Author {
 
   stop(): void {
     this.#stop?.abort();
+  }
+
+  /** It ended just now, after a while: whoever clicks meant to stop it. */
+  get hasJustEnded(): boolean {
+    return performance.now() - this.#ended < justMs;
   }
 
   /** There is nothing to go on with. */
@@ -151,7 +160,7 @@ export class Author {
       for (const { parent, from, start, ids } of branches) {
         const shared = parent === undefined ? [] : textOf(tree, parent).slice(0, from);
         const all = [...before, ...shared.map(({ id }) => id), ...ids];
-        const tokens = (await this.#scored(model, all, signal)).slice(-ids.length || all.length);
+        const tokens = await this.#scored(model, all, ids.length, signal);
         const branch = { number: tree.branches.length, ...(parent !== undefined && { parent }), from: shared.length, tokens, start };
         tree = { branches: [...tree.branches, branch], chosen: branch.number };
       }
@@ -163,15 +172,23 @@ export class Author {
     });
   }
 
-  async #scored(model: Run, ids: readonly number[], signal: AbortSignal): Promise<readonly ShownToken[]> {
-    for await (const { prompt } of model.write(ids, { ...quiet, signal, echo: true, top: this.#top, tokens: 0 })) if (prompt) return prompt;
-    return [];
+  /** The last tokens of a text, scored. What is longer than the context is read in windows, each new token with at least half of one before it. */
+  async #scored(model: Run, ids: readonly number[], count: number, signal: AbortSignal): Promise<readonly ShownToken[]> {
+    const found: ShownToken[] = [];
+    const options = { ...quiet, signal, echo: true, top: this.#top, tokens: 0 };
+    for (const { start, end } of windowsOf(ids.length, this.#asked.facts.context)) {
+      const known = ids.length - count + found.length;
+      if (end <= known) continue;
+      for await (const { prompt } of model.write(ids.slice(start, end), options)) if (prompt) found.push(...prompt.slice(known - start));
+    }
+    return found;
   }
 
   /** One thing at a time: what comes later ends what was under way. */
   async #work(state: AuthorState, work: (model: Run, signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#stop?.abort();
     const stop = new AbortController();
+    const begun = performance.now();
     this.#stop = stop;
     batch(() => {
       this.state.value = state;
@@ -182,6 +199,8 @@ export class Author {
     } catch (error) {
       if (!stop.signal.aborted) this.failed.value = messageOf(error);
     } finally {
+      const now = performance.now();
+      if (state === "writing" && now - begun > justMs) this.#ended = now; // nobody stops what took less
       if (this.#stop === stop) this.state.value = "idle";
     }
   }

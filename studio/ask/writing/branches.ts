@@ -138,3 +138,14 @@ export function readKept(kept: string): readonly KeptBranch[] {
   const good = found.every((one, i) => one && (one.parent === undefined || one.parent < i));
   return good ? (found as readonly KeptBranch[]) : [];
 }
+
+/** Parts of a text that fit into a context, each half a context further than the one before it. */
+export function windowsOf(length: number, context: number): readonly { readonly start: number; readonly end: number }[] {
+  const step = Math.max(1, Math.floor(context / 2));
+  const found = [{ start: 0, end: Math.min(length, context) }];
+  for (let end = context; end < length; ) {
+    end = Math.min(length, end + step);
+    found.push({ start: end - context, end });
+  }
+  return found;
+}

@@ -123,7 +123,7 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
             type="button"
             class="first wide"
             disabled={!prompt || state !== "idle" || branch?.ended !== undefined}
-            onClick={() => void author.goOn(settings)}
+            onClick={() => !author.hasJustEnded && void author.goOn(settings)}
           >
             {tokens.length === 0 ? "Write" : "Go on"}
           </button>

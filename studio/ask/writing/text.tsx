@@ -58,7 +58,7 @@ export function WrittenText({ prompt, tokens, end, isWriting, pointed, pinned, f
       class="token-text"
       role="listbox"
       aria-label="The text, token by token. Arrow keys lead from token to token, Enter keeps one."
-      aria-activedescendant={at === undefined ? undefined : `token-${at}`}
+      aria-activedescendant={at === undefined || at >= count ? undefined : `token-${at}`}
       aria-busy={isWriting}
       tabIndex={0}
       dir="auto"
