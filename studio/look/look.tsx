@@ -135,7 +135,7 @@ const restMs = 400;
 function TextField({ label, value, change }: { readonly label: string; readonly value: string; readonly change: (value: string) => void }) {
   const [typed, setTyped] = useState<string>();
   useEffect(() => {
-    if (typed === undefined) return;
+    if (typed === undefined || typed === "") return; // who empties it is about to write something else
     const timer = setTimeout(() => {
       change(typed);
       setTyped(undefined);

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Scale } from "../../../src/pictures/scale.ts";
 import { digits } from "../../parts/numbers.ts";
 import { colourOf, theme } from "../../parts/theme.ts";
@@ -24,6 +24,8 @@ export interface HeatProps {
 }
 
 const left = 84;
+const many = 100;
+const leastOf = (count: number): number => (count > many ? 4 : 14);
 
 export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidden, framed, choose, shown = digits }: HeatProps) {
   const { rows, columns } = plane;
@@ -39,11 +41,14 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
   }, []);
   const begin = rowNames ? left : 0;
   const top = columnNames ? (columnNames.some((name) => name.length > 1) ? 64 : 20) : 0;
-  const width = Math.min(28, Math.max(columnNames ? 14 : 1, (room - begin) / columns));
-  const height = rows === 1 ? 28 : Math.min(24, Math.max(rowNames ? 14 : 4, columnNames ? width : 18));
+  // Of many tokens not each has room for its name, or the picture would have more pixels than a browser likes.
+  const [leastWidth, leastHeight] = [columnNames ? leastOf(columns) : 1, rowNames ? leastOf(rows) : 4];
+  const width = Math.min(28, Math.max(leastWidth, (room - begin) / columns));
+  const height = rows === 1 ? 28 : Math.min(24, Math.max(leastHeight, columnNames ? width : rows > many ? leastHeight : 18));
   const [wide, high] = [Math.ceil(begin + columns * width), Math.ceil(top + rows * height)];
   const dark = theme.value;
   const at = cell.value;
+  const cells = useMemo(() => cellsOf(plane, scale, hidden), [plane, scale, hidden]);
   useEffect(() => {
     const context = canvas.current?.getContext("2d");
     if (!context || !canvas.current) return;
@@ -52,7 +57,7 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, wide, high);
     context.imageSmoothingEnabled = width < 1;
-    context.drawImage(cellsOf(plane, scale, hidden), begin, top, columns * width, rows * height);
+    context.drawImage(cells, begin, top, columns * width, rows * height);
     const frame = (row: number, column: number, across: number) => {
       // Dark around light: it shows on every colour.
       for (const [colour, thickness] of [
@@ -67,9 +72,8 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     if (marked !== undefined && marked < rows && rows > 1) frame(marked, 0, columns);
     for (let i = 0; framed && i < rows * columns; i++)
       if (framed(Math.floor(i / columns), i % columns)) frame(Math.floor(i / columns), i % columns, 1);
-    if (at) frame(at[0], at[1], 1);
     names(context, { rowNames, columnNames, width, height, begin, top, marked });
-  }, [plane, scale, wide, high, dark, marked, at, framed]);
+  }, [cells, wide, high, dark, marked, framed]);
   const point = (event: PointerEvent) => {
     const { left: x, top: y } = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const [row, column] = [Math.floor((event.clientY - y - top) / height), Math.floor((event.clientX - x - begin) / width)];
@@ -92,13 +96,21 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     <div class="stack heat" ref={box}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a table of numbers that is walked with the arrow keys */}
       <div class="scroll" tabIndex={0} role="application" aria-label={`${label}. Arrow keys read its numbers.`} onKeyDown={walk}>
-        <canvas
-          ref={canvas}
-          style={{ width: `${wide}px`, height: `${high}px` }}
-          onPointerMove={point}
-          onPointerLeave={() => (cell.value = undefined)}
-          onClick={() => cell.value && choose?.(...cell.value)}
-        />
+        <div class="heat-sheet" style={{ width: `${wide}px`, height: `${high}px` }}>
+          <canvas
+            ref={canvas}
+            style={{ width: `${wide}px`, height: `${high}px` }}
+            onPointerMove={point}
+            onPointerLeave={() => (cell.value = undefined)}
+            onClick={() => cell.value && choose?.(...cell.value)}
+          />
+          {at && (
+            <span
+              class="heat-cell"
+              style={{ left: `${begin + at[1] * width}px`, top: `${top + at[0] * height}px`, width: `${width}px`, height: `${height}px` }}
+            />
+          )}
+        </div>
       </div>
       <small class="readout" aria-live="polite">
         {at && value !== undefined ? (
@@ -124,11 +136,13 @@ function cellsOf({ rows, columns, data }: Plane, scale: Scale, hidden: HeatProps
   const context = small.getContext("2d");
   const image = context?.createImageData(columns, rows);
   if (!context || !image) return small;
-  for (let i = 0; i < data.length; i++) {
-    if (hidden?.(Math.floor(i / columns), i % columns)) continue;
-    const [red, green, blue] = scale.colour(data[i]);
-    image.data.set([red, green, blue, 255], 4 * i);
-  }
+  const colours = Uint32Array.from({ length: 256 }, (_, level) => {
+    const [red, green, blue] = scale.colour(scale.value(level / 255));
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0; // as bytes: red, green, blue, opaque
+  });
+  const pixels = new Uint32Array(image.data.buffer);
+  for (let i = 0; i < data.length; i++)
+    if (!hidden?.(Math.floor(i / columns), i % columns)) pixels[i] = colours[Math.round(255 * scale.at(data[i]))];
   context.putImageData(image, 0, 0);
   return small;
 }
@@ -149,13 +163,16 @@ function names(context: CanvasRenderingContext2D, { rowNames, columnNames, width
     return all.join("");
   };
   context.textAlign = "right";
+  const [everyRow, everyColumn] = [Math.ceil(13 / height), Math.ceil(13 / width)];
   for (const [i, name] of (rowNames ?? []).entries()) {
+    if (i % everyRow !== 0 && i !== marked) continue;
     context.fillStyle = colourOf(i === marked ? "mark" : "ink");
     context.fillText(fitted(name, begin - 12), begin - 6, top + (i + 0.5) * height);
   }
   const upright = (columnNames ?? []).every((name) => context.measureText(name).width <= width - 2);
   context.textAlign = upright ? "center" : "left";
   for (const [j, name] of (columnNames ?? []).entries()) {
+    if (j % everyColumn !== 0) continue;
     context.save();
     context.translate(begin + (j + 0.5) * width, top - (upright ? 9 : 6));
     if (!upright) context.rotate(-Math.PI / 2);

@@ -53,6 +53,6 @@ export function histogramOf(data: Float32Array, { least, most }: Pick<Summary, "
 export const farthest = (row: Float32Array, count: number): number[] =>
   [...row.keys()].sort((a, b) => Math.abs(row[b]) - Math.abs(row[a]) || a - b).slice(0, count);
 
-/** `[time=12, width=64]` */
-export const shapeText = ({ axes, shape }: Pick<Activation, "axes" | "shape">): string =>
-  `[${shape.map((size, i) => `${axes[i]}=${size}`).join(", ")}]`;
+/** `[time=12, width=64]`; of one head out of many, how many there are. */
+export const shapeText = ({ axes, shape }: Pick<Activation, "axes" | "shape">, heads = 1): string =>
+  `[${shape.map((size, i) => `${axes[i]}=${axes[i] === "head" && size === 1 ? heads : size}`).join(", ")}]`;

@@ -35,9 +35,10 @@ export interface PlaceFactsProps {
   readonly plane: Plane | undefined;
   readonly parameters: Parameters<typeof parametersAt>[1];
   readonly cost: CostFacts | undefined;
+  readonly heads: number;
 }
 
-export function PlaceFacts({ place, activation, plane, parameters, cost }: PlaceFactsProps) {
+export function PlaceFacts({ place, activation, plane, parameters, cost, heads }: PlaceFactsProps) {
   const own = parametersAt(place, parameters);
   const count = own.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b, 1), 0);
   const part = parts[place.kind];
@@ -49,7 +50,7 @@ export function PlaceFacts({ place, activation, plane, parameters, cost }: Place
       {activation && (
         <>
           <dt>Shape</dt>
-          <dd class="mono">{shapeText(activation)}</dd>
+          <dd class="mono">{shapeText(activation, heads)}</dd>
         </>
       )}
       {plane && <Spread plane={plane} whole={activation?.shape.length === 3} />}

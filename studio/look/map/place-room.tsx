@@ -105,6 +105,7 @@ export function PlaceRoom({ sight, config, place, walk, head, heads }: PlaceRoom
         {...factsOf(waited.state === "ready" ? waited.answer.get(place.tap ?? "") : undefined, head, heads)}
         parameters={sight.inside.parameters ?? []}
         cost={cost}
+        heads={isLong(sight) && place.kind !== "k" && place.kind !== "v" ? heads : 1}
       />
       {place.tap && <Switches sight={sight} place={place} head={head} />}
     </article>

@@ -19,7 +19,7 @@ export interface TokenHereProps {
   readonly summands?: readonly { readonly name: string; readonly activation: Activation }[];
 }
 
-const mostKeys = 40;
+const mostKeys = 24;
 const mostUnits = 10;
 
 export function TokenHere({ place: { kind }, plane, at, token, keyNames, isHidden, summands }: TokenHereProps) {
@@ -35,8 +35,8 @@ export function TokenHere({ place: { kind }, plane, at, token, keyNames, isHidde
       <section class="stack">
         <h3>
           {name} (query {at}) {isShare ? "looks at" : "against each key"}
-          {all.length > seen.length && ` that it may see: ${seen.length} of ${all.length}`}
-          {seen.length > some.length && `, the first ${some.length}`}
+          {all.length > seen.length && `, of ${seen.length} of ${all.length} keys that it may see`}
+          {seen.length > some.length && `; the ${some.length} strongest`}
         </h3>
         <Bars
           bars={some.map(({ key, value, name: of }) => ({ name: of, place: key, value }))}
