@@ -7,7 +7,7 @@ import { Slider } from "../parts/slider.tsx";
 import { Answered } from "../parts/states.tsx";
 import { seriesColour, theme } from "../parts/theme.ts";
 import { lives } from "../stores/live.ts";
-import { smoothed } from "../stores/series.ts";
+import { smoothed, usualShare } from "../stores/series.ts";
 import { type Course, hintOf, useCourses } from "./curves.ts";
 import { overlaySvg } from "./overlay-svg.ts";
 
@@ -35,7 +35,8 @@ function Chart({ courses }: { readonly courses: readonly Course[] }) {
   const { params } = address.value;
   const scale = params.scale === "log" ? "log" : "linear";
   const what = params.curve === "validation" ? "validation" : "loss";
-  const smooth = Math.min(99, Number(params.smooth ?? 90)) / 100;
+  const longest = courses.reduce((most, { loss }) => Math.max(most, loss.steps.at(-1) ?? 0), 0);
+  const smooth = params.smooth === undefined ? usualShare(longest) : Math.min(99, Number(params.smooth) || 0) / 100;
   const going = courses.reduce((sum, { name }) => sum + (lives.value.get(name)?.version.value ?? 0), 0); // drawn again as they go on
   const colours = theme.value;
   const lines = useMemo<readonly Line[]>(

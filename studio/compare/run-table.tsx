@@ -26,7 +26,7 @@ const fixed = [
 ] as const;
 
 /** What these columns say already. */
-const always = ["task", "steps", "model.model"];
+const always = ["task", "steps", "model.model", "model.task"];
 
 export function RunTable({ rows, settings: { differing, equal }, picked, pick }: RunTableProps) {
   const shownSettings = differing.filter(({ name }) => !always.includes(name));
@@ -122,7 +122,7 @@ function Row({ run, settings, isPicked, pick }: RowProps) {
       {settings.map(({ name: setting, usual }) => {
         const value = cellOf(run, setting);
         return (
-          <td key={setting} class={value !== usual ? "differs" : undefined}>
+          <td key={setting} class={value !== usual ? "differs" : undefined} title={`${value ?? ""}`}>
             {value === undefined || value === null ? <span class="soft">–</span> : shown(value)}
           </td>
         );
@@ -133,11 +133,9 @@ function Row({ run, settings, isPicked, pick }: RowProps) {
 
 const loss = (value: number | null): string => (value === null ? "–" : digits(Number(value.toPrecision(4))));
 
-const shown = (value: string | number | boolean): string =>
-  typeof value === "boolean"
-    ? value
-      ? "yes"
-      : "no"
-    : typeof value === "number"
-      ? value.toLocaleString("en", { maximumSignificantDigits: 6 })
-      : value;
+/** Of a path its last part: the rest is said when somebody points at it. */
+function shown(value: string | number | boolean): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return value.toLocaleString("en", { maximumSignificantDigits: 6 });
+  return value.split("/").at(-1) || value;
+}

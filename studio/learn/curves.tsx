@@ -6,12 +6,9 @@ import { type Line, LineChart } from "../charts/line-chart.tsx";
 import { SaveMenu } from "../parts/save.tsx";
 import { seriesColour, theme } from "../parts/theme.ts";
 import type { Live } from "../stores/live.ts";
-import { type Series, smoothed } from "../stores/series.ts";
+import { type Series, smoothed, usualShare } from "../stores/series.ts";
 
 // How it went so far: the loss of every step with a line that the eye can follow, validation, and the learning rate below them.
-
-/** The longer the way, the smoother its line; a short one is as it is. */
-const shareOf = (steps: number): number => Math.min(0.93, Math.max(0, 1 - 40 / Math.max(1, steps)));
 
 export function Curves({ live }: { readonly live: Live }) {
   const version = live.version.value;
@@ -20,7 +17,7 @@ export function Curves({ live }: { readonly live: Live }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const lines: readonly Line[] = [
     { name: "every step", series: live.loss, colour: seriesColour(0), weight: "faint" },
-    { name: "loss", series: smoothed(live.loss, shareOf(live.steps)), colour: seriesColour(0) },
+    { name: "loss", series: smoothed(live.loss, usualShare(live.steps)), colour: seriesColour(0) },
     { name: "validation", series: live.validation, colour: seriesColour(1), weight: "dots" },
   ];
   return (

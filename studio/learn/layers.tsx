@@ -40,7 +40,7 @@ export function Layers({ live }: { readonly live: Live }) {
       <div class="strips" style={{ minHeight: `${18 * (live.layers + 2)}px` }}>
         {rows.map(({ name, values }) => (
           <div key={name} class="strip">
-            <small>{name}</small>
+            <small title={name}>{name}</small>
             <Strip values={values} low={low} high={high} share={live.steps ? (live.parts.at(-1)?.step ?? 0) / live.steps : 1} />
             <small class="number">{digits(Number((10 ** (values.at(-1) ?? Number.NaN)).toPrecision(2)))}</small>
           </div>

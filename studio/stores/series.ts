@@ -19,6 +19,9 @@ export class Series {
   }
 }
 
+/** The longer the way, the smoother its line; a short one is as it is. */
+export const usualShare = (steps: number): number => Math.min(0.93, Math.max(0, 1 - 40 / Math.max(1, steps)));
+
 /** The mean of what came so far, later values counting more: a line that the eye can follow through a noisy one. */
 export function smoothed({ steps, values }: Series, share = 0.95): Series {
   const found = new Series();

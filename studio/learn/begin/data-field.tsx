@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { put } from "../../address.ts";
+import { address, put } from "../../address.ts";
 import { amount } from "../../parts/numbers.ts";
 import { messageOf } from "../../stores/models.ts";
 import { taskWords } from "../words.ts";
@@ -91,7 +91,9 @@ export async function takeReady(name: string): Promise<void> {
   const chosen = ready.find((one) => one.name === name);
   if (!chosen) return;
   giveText(await chosen.text(), chosen.file);
-  put({ data: name });
+  const { params } = address.value;
+  const fresh = Object.entries(chosen.settings ?? {}).filter(([path]) => params[`set.${path}`] === undefined);
+  put({ data: name, ...Object.fromEntries(fresh.map(([path, value]) => [`set.${path}`, value])) });
 }
 
 function Paste({ take }: { readonly take: (text: string) => void }) {

@@ -86,11 +86,17 @@ function tableIn(text: string, format: TableFormat, name: string): Found {
 
 const written = (value: unknown): string => (typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value));
 
-/** What a model is shown while it learns: the beginning of its text, or the input of its first row. */
+/** Characters of an example that is shown again and again. */
+const mostShown = 120;
+
+/** What a model is shown while it learns: the beginning of its text, or the longest input of its first rows. */
 export function promptOf(found: Found, text: string): string | undefined {
   if (found.kind === "text") return promptIn(text);
   if (found.kind === "wrong") return undefined;
-  return found.first[0]?.[tasks[found.task][0]] || undefined;
+  const inputs = found.first.map((row) => row[tasks[found.task][0]] ?? "");
+  return (
+    inputs.reduce((longest, one) => (one.length > longest.length && one.length <= mostShown ? one : longest), inputs[0] ?? "") || undefined
+  );
 }
 
 /** Where a model is shown to go on from: the beginning of its own text, to the end of a word. */

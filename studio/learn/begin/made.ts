@@ -5,6 +5,8 @@ export interface MadeTable {
   readonly label: string;
   readonly what: string;
   readonly file: string;
+  /** What fits it better than the usual. */
+  readonly settings?: Readonly<Record<string, string>>;
   text(): string;
 }
 
@@ -14,6 +16,7 @@ export const made: readonly MadeTable[] = [
     label: "Words backwards",
     what: "whale → elahw: a translator learns to read from behind, which its attention shows as a diagonal.",
     file: "backwards.tsv",
+    settings: { tokenizer: "char" },
     text: () => table(["source", "target"], rowsOf(1500, backwards)),
   },
   {
@@ -21,6 +24,7 @@ export const made: readonly MadeTable[] = [
     label: "Sums",
     what: "27+15 → 42: a translator learns to carry the one.",
     file: "sums.tsv",
+    settings: { tokenizer: "char" },
     text: () => table(["source", "target"], rowsOf(3000, sum)),
   },
   {
