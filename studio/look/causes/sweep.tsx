@@ -212,8 +212,8 @@ function Cells({
   const scale = scaleOf("diverging", -reach, reach);
   const plane = { rows: kind.taps.length, columns, rowAxis: "layer", columnAxis: kind.over, data };
   const tokens = (kind.side === "source" ? sight.tokens : ownTokens(sight)).map(tokenName);
-  const columnNames = kind.over === "head" ? Array.from({ length: columns }, (_, i) => `head ${i}`) : tokens;
-  const rowNames = kind.taps.map((tap) => /(block|layer)\.\d+/.exec(tap)?.[0].replace(".", " ") ?? tap.split("/").at(-1) ?? tap);
+  const columnNames = kind.over === "head" ? Array.from({ length: columns }, (_, i) => `${i}`) : tokens;
+  const rowNames = kind.taps.map((tap) => /(block|layer)\.\d+/.exec(tap)?.[0] ?? tap.split("/").at(-1) ?? tap);
   const changeAt = (row: number, column: number): Change => {
     const tap = kind.taps[row];
     if (kind.over === "position") return { kind: other === undefined ? "zero" : "swap", tap, positions: [column] };
