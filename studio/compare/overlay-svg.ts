@@ -3,8 +3,10 @@ import { prose } from "../../src/pictures/label.ts";
 import { rounded } from "../../src/pictures/number.ts";
 import { range, thinned } from "../../src/pictures/points.ts";
 import { element, seriesStroke } from "../../src/pictures/svg.ts";
-import { linearTicks, logTicks, tickFormat } from "../../src/pictures/ticks.ts";
+import { linearTicks, tickFormat } from "../../src/pictures/ticks.ts";
+import { axisOf } from "../charts/axis.ts";
 import type { Line } from "../charts/line-chart.tsx";
+import { digits } from "../parts/numbers.ts";
 
 const area: Area = { x: 64, y: 62, width: 640, height: 300 };
 
@@ -24,7 +26,7 @@ export function overlaySvg(title: string, lines: readonly Line[], scale: "linear
   const [low, high] = range(drawn.flatMap(({ points }) => thinned(points).map(({ loss }) => loss)));
   const floor = scale === "log" ? Math.max(low, Math.min(...drawn.flatMap(({ points }) => thinned(points).map(({ loss }) => loss)))) : low;
   const lastStep = Math.max(...drawn.map(({ points }) => points[points.length - 1].step));
-  const [across, up] = [linearTicks(0, lastStep, 8), scale === "log" ? logTicks(floor, high, 6) : linearTicks(floor, high, 6)];
+  const [across, up] = [linearTicks(0, lastStep, 8), axisOf([floor, high], scale).ticks];
   const x = linear(0, lastStep, area.x, area.x + area.width);
   const y = (scale === "log" ? logarithmic : linear)(floor, high, area.y + area.height, area.y);
   return chart(
@@ -32,7 +34,7 @@ export function overlaySvg(title: string, lines: readonly Line[], scale: "linear
       area,
       title,
       across: { label: "step", ticks: across, at: x, format: tickFormat(across) },
-      up: { label: scale === "log" ? "loss (nats, log axis)" : "loss (nats)", ticks: up, at: y, format: tickFormat(up) },
+      up: { label: scale === "log" ? "loss (nats, log axis)" : "loss (nats)", ticks: up, at: y, format: digits },
       series: drawn.map(({ name, points }) => {
         const last = points[points.length - 1];
         return { name, label: `${prose(name, 24)} ${last.loss.toFixed(3)}`, end: { x: x(last.step), y: y(last.loss) } };

@@ -1,8 +1,6 @@
-import { useState } from "preact/hooks";
-import { roofline } from "../../../src/pictures/roofline.ts";
 import type { TrainingPlan } from "../../../src/worker/found.ts";
 import { amount, bytes, digits } from "../../parts/numbers.ts";
-import { Picture } from "../../parts/picture.tsx";
+import { SmallRoof } from "./small-roof.tsx";
 
 // What it will cost, before it begins.
 
@@ -35,7 +33,7 @@ export function PlanPanel({ plan, isNew }: { readonly plan: TrainingPlan; readon
         </tbody>
       </table>
       <Memory sizes={sizes} all={memory} />
-      <Roof plan={plan} />
+      <SmallRoof plan={plan} />
       {plan.warnings.length > 0 && (
         <ul class="warnings" aria-label="Warnings">
           {plan.warnings.map((sentence) => (
@@ -71,32 +69,6 @@ function Memory({ sizes, all }: { readonly sizes: TrainingPlan["cost"]["bytes"];
         ))}
       </ul>
     </>
-  );
-}
-
-/** What a usual processor can do; nobody measured this one. */
-const usual = { peakFlops: 1e11, peakBytes: 2e10 };
-
-function Roof({ plan }: { readonly plan: TrainingPlan }) {
-  const [isOpen, setOpen] = useState(false);
-  const points = (plan.cost.phases.training?.parts ?? []).map(({ name, flops, bytes: moved }) => ({ name, flops, bytes: moved }));
-  if (points.length === 0) return null;
-  return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Roofline of a training step</summary>
-      {isOpen && (
-        <>
-          <Picture
-            svg={roofline({ ...usual, points, title: "Training step, by part" })}
-            alt="Parts of the model by their arithmetic for each byte that is moved, under the roofs of memory and arithmetic"
-          />
-          <small>
-            What stands on the slope waits for memory, what stands under the flat roof for arithmetic; of a processor with 100 GFLOP/s and
-            20 GB/s.
-          </small>
-        </>
-      )}
-    </details>
   );
 }
 
