@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Scale } from "../../../src/pictures/scale.ts";
 import { digits } from "../../parts/numbers.ts";
@@ -15,6 +15,8 @@ export interface HeatProps {
   readonly rowNames?: readonly string[];
   readonly columnNames?: readonly string[];
   readonly marked?: number;
+  /** The row that is lit up elsewhere, as a token that is pointed at; pointing here lights it up there. */
+  readonly lit?: Signal<number | undefined>;
   /** Cells that are hidden. */
   readonly hidden?: (row: number, column: number) => boolean;
   /** Cells with a frame. */
@@ -27,7 +29,7 @@ const left = 84;
 const many = 100;
 const leastOf = (count: number): number => (count > many ? 4 : 14);
 
-export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidden, framed, choose, shown = digits }: HeatProps) {
+export function Heat({ plane, scale, label, rowNames, columnNames, marked, lit, hidden, framed, choose, shown = digits }: HeatProps) {
   const { rows, columns } = plane;
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -78,6 +80,7 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
     const { left: x, top: y } = (event.currentTarget as HTMLElement).getBoundingClientRect();
     const [row, column] = [Math.floor((event.clientY - y - top) / height), Math.floor((event.clientX - x - begin) / width)];
     cell.value = row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : undefined;
+    if (lit) lit.value = cell.value?.[0];
   };
   const walk = (event: KeyboardEvent) => {
     if (event.key === "Enter" && at && choose) return choose(...at);
@@ -101,9 +104,18 @@ export function Heat({ plane, scale, label, rowNames, columnNames, marked, hidde
             ref={canvas}
             style={{ width: `${wide}px`, height: `${high}px` }}
             onPointerMove={point}
-            onPointerLeave={() => (cell.value = undefined)}
+            onPointerLeave={() => {
+              cell.value = undefined;
+              if (lit) lit.value = undefined;
+            }}
             onClick={() => cell.value && choose?.(...cell.value)}
           />
+          {lit?.value !== undefined && lit.value < rows && (
+            <span
+              class="heat-row"
+              style={{ left: `${begin}px`, top: `${top + lit.value * height}px`, width: `${columns * width}px`, height: `${height}px` }}
+            />
+          )}
           {at && (
             <span
               class="heat-cell"

@@ -3,6 +3,7 @@ import { attentionScale, type Scale, scaleOf } from "../../../src/pictures/scale
 import { address, put } from "../../address.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
+import { pointed } from "../../parts/token-strip.tsx";
 import { BeforeAfter, changesNow, otherText, setChanges } from "../causes/answers.tsx";
 import { type Change, has, toggled } from "../causes/changes.ts";
 import { ownTokens, type Sight } from "../sight.ts";
@@ -181,6 +182,7 @@ function Numbers({ sight, place, activation, found, stream, head, heads }: Numbe
         rowNames={rowNames}
         columnNames={columnNames}
         marked={at}
+        lit={own && rowNames ? pointed : undefined}
         hidden={hidden}
         choose={own && rowNames ? (row) => sight.pin(row) : undefined}
       />
