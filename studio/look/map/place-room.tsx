@@ -1,6 +1,8 @@
+import type { Lens } from "../../../src/inspection/lens.ts";
 import type { Activation } from "../../../src/inspection/observe.ts";
 import { attentionScale, type Scale, scaleOf } from "../../../src/pictures/scale.ts";
 import { address, put } from "../../address.ts";
+import { percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
 import { pointed } from "../../parts/token-strip.tsx";
@@ -8,6 +10,7 @@ import { BeforeAfter, changesNow, otherText, setChanges } from "../causes/answer
 import { type Change, has, toggled } from "../causes/changes.ts";
 import { ownTokens, type Sight } from "../sight.ts";
 import { tokenName } from "../token-name.ts";
+import { Bars } from "./bars.tsx";
 import { formulaOf } from "./formula.ts";
 import { Heat } from "./heat.tsx";
 import { useCost, useTaps } from "./inside.ts";
@@ -29,6 +32,7 @@ export interface PlaceRoomProps {
   readonly walk: readonly Place[];
   readonly head: number;
   readonly heads: number;
+  readonly lens: Lens | undefined;
 }
 
 /** The tokens along an axis of a place. */
@@ -53,7 +57,7 @@ export const scaleFor = (kind: Place["kind"], plane: Plane): Scale => {
 const fewTokens = 100;
 const isLong = (sight: Sight): boolean => Math.max(sight.tokens.length, ownTokens(sight).length) > fewTokens;
 
-export function PlaceRoom({ sight, config, place, walk, head, heads }: PlaceRoomProps) {
+export function PlaceRoom({ sight, config, place, walk, head, heads, lens }: PlaceRoomProps) {
   const at = walk.indexOf(place);
   const cost = useCost(sight, config);
   const stream = streamBefore(walk, at);
@@ -101,6 +105,7 @@ export function PlaceRoom({ sight, config, place, walk, head, heads }: PlaceRoom
           }}
         </Answered>
       )}
+      {place.kind === "output" && place.side === "own" && <SaidHere sight={sight} said={lens?.layers[place.layer ?? 0]} />}
       <PlaceFacts
         place={place}
         {...factsOf(waited.state === "ready" ? waited.answer.get(place.tap ?? "") : undefined, head, heads)}
@@ -110,6 +115,24 @@ export function PlaceRoom({ sight, config, place, walk, head, heads }: PlaceRoom
       />
       {place.tap && <Switches sight={sight} place={place} head={head} />}
     </article>
+  );
+}
+
+/** The logit lens: what the stream says here to the model's last norm and output weights. */
+function SaidHere({ sight, said }: { readonly sight: Sight; readonly said: Lens["layers"][number] | undefined }) {
+  if (!said) return null;
+  const last = said.positions.length - 1;
+  const { top } = said.positions[Math.min(sight.pinned ?? last, last)];
+  return (
+    <section class="stack">
+      <h3>If the model ended after this block, it would say (logit lens)</h3>
+      <Bars
+        bars={top.map(({ token, probability }) => ({ name: tokenName(token), value: probability }))}
+        label="The likeliest answers after this block"
+        shown={percent}
+        most={1}
+      />
+    </section>
   );
 }
 

@@ -14,7 +14,7 @@ import { mapOf, walkOf } from "./places.ts";
 export function MapRoom({ sight }: { readonly sight: Sight }) {
   const config = useConfig(sight);
   const patterns = usePatterns(sight);
-  const lens = shown(useLens(sight));
+  const lens = shown(useLens(sight, 5));
   if (config.state === "loading" && !("before" in config)) return <Loading what="The map is being drawn." />;
   const model = shown(config);
   const columns = mapOf(sight.inside.taps, model, sight.facts);
@@ -46,7 +46,7 @@ export function MapRoom({ sight }: { readonly sight: Sight }) {
           tokens={{ source: sight.tokens, own: ownTokens(sight) }}
           isChanged={(one) => changes.some((change) => isAt(change, one))}
         />
-        <PlaceRoom sight={sight} config={model} place={place} walk={walk} head={head} heads={heads} />
+        <PlaceRoom sight={sight} config={model} place={place} walk={walk} head={head} heads={heads} lens={lens} />
       </div>
     </div>
   );
