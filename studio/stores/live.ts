@@ -21,6 +21,9 @@ export interface PartNorms {
   readonly weight: number;
 }
 
+/** Parameters of a model that is opened beside its own training, which takes its memory once more. */
+const mostShown = 5e7;
+
 /** Milliseconds between two drawings of what is new: what learns needs the processor more. */
 const between = 120;
 
@@ -248,7 +251,7 @@ export class Live {
       case "saved":
         if (this.saved.value === undefined) void refreshRuns(); // now it can be opened
         this.saved.value = event.step;
-        this.#snapshots.take(event.step);
+        if (this.parameters <= mostShown) this.#snapshots.take(event.step);
         break;
       case "paused":
         if (!this.#isAside) this.#rests();

@@ -6,6 +6,8 @@ import type { Snapshot } from "./snapshots.ts";
 // What a model is shown again and again while it learns: a beginning of its own data, or one of its held-out examples.
 
 const writtenTokens = 120;
+/** Characters of a prompt whose patterns are kept of every step: they grow with its square. */
+const mostLooked = 240;
 
 /** By run, and beyond this page: the prompt stays the same for a whole training, or nothing could be compared. */
 const key = (run: string): string => `qkv-prompt:${run}`;
@@ -38,7 +40,10 @@ async function chosen({ facts }: Run, run: string): Promise<string> {
 export async function sampleOf(model: Run, run: string, options: CallOptions): Promise<Omit<Snapshot, "step">> {
   const prompt = await promptOf(model, run);
   const text = await answerOf(model, prompt, options);
-  const look = (await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined; // there may be none
+  const look =
+    prompt.length > mostLooked
+      ? undefined
+      : ((await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined); // there may be none
   return { prompt, text, ...(look && { look }) };
 }
 

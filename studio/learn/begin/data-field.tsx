@@ -3,7 +3,7 @@ import { address, put } from "../../address.ts";
 import { amount } from "../../parts/numbers.ts";
 import { messageOf } from "../../stores/models.ts";
 import { taskWords } from "../words.ts";
-import { type GivenData, giveFiles, given, giveText } from "./given.ts";
+import { type GivenData, giveFiles, given, givenValid, giveText } from "./given.ts";
 import { ready } from "./ready.ts";
 
 // What to learn from: dropped, chosen, pasted, or one of those that are ready; and what was found in it.
@@ -74,6 +74,21 @@ export function DataField() {
           </li>
         ))}
       </ul>
+      {given.value && (
+        <details>
+          <summary>Data of its own to validate with{givenValid.value && `: ${givenValid.value.name}`}</summary>
+          <label class="row">
+            <span class="soft">In the place of a part that is held out:</span>
+            <input
+              type="file"
+              accept=".txt,.tsv,.csv,.jsonl,text/*"
+              onChange={(event) => {
+                givenValid.value = event.currentTarget.files?.[0];
+              }}
+            />
+          </label>
+        </details>
+      )}
       {failed !== undefined && (
         <p role="alert" class="wrong">
           {failed}

@@ -17,6 +17,9 @@ export interface GivenData {
 
 export const given = signal<GivenData | undefined>(undefined);
 
+/** A file of its own to validate with; a part of the data if left out. */
+export const givenValid = signal<File | undefined>(undefined);
+
 /** Bytes that are looked at to tell what data is; the rest is read when it is trained on. */
 const mostBytes = 8_000_000;
 
@@ -27,11 +30,13 @@ export async function giveFiles(files: readonly File[]): Promise<void> {
   const read = await first.slice(0, mostBytes).text();
   const text = isPart ? read.slice(0, read.lastIndexOf("\n") + 1) || read : read;
   const format = formatOf(first.name);
+  givenValid.value = undefined;
   given.value = { name: first.name, files, format, found: foundIn(text, format, first.name), text, isPart };
 }
 
 export function giveText(text: string, wish?: string): void {
   const format = wish === undefined ? formatIn(text) : formatOf(wish);
   const name = wish ?? `pasted.${format}`;
+  givenValid.value = undefined;
   given.value = { name, files: [{ text, name }], format, found: foundIn(text, format, name), text, isPart: false };
 }

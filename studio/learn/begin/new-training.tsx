@@ -9,7 +9,7 @@ import { messageOf, useAnswer } from "../../stores/models.ts";
 import { freeName } from "../../stores/runs.ts";
 import { DataField, takeReady } from "./data-field.tsx";
 import { promptOf } from "./found.ts";
-import { type GivenData, given } from "./given.ts";
+import { type GivenData, given, givenValid } from "./given.ts";
 import { OptionList, type Wrong } from "./option-list.tsx";
 import { optionsFor } from "./options.ts";
 import { PlanPanel } from "./plan-panel.tsx";
@@ -82,6 +82,7 @@ interface Planned {
 function usePlan(data: GivenData | undefined, typed: Typed): Planned {
   const rested = useRested(JSON.stringify(typed));
   const last = useRef<TrainingPlan | undefined>(undefined);
+  const valid = givenValid.value;
   const usable = data && data.found.kind !== "wrong" ? data : undefined;
   const waited = useAnswer(
     usable &&
@@ -89,7 +90,11 @@ function usePlan(data: GivenData | undefined, typed: Typed): Planned {
         const settings: Typed = JSON.parse(rested);
         try {
           return {
-            plan: await computer().plan(usable.files, { ...settingsOf(settings, optionsFor(last.current, settings)), signal }),
+            plan: await computer().plan(usable.files, {
+              ...settingsOf(settings, optionsFor(last.current, settings)),
+              ...(valid && { valid }),
+              signal,
+            }),
           };
         } catch (error) {
           if (!(error instanceof AskError)) throw error;
@@ -98,7 +103,7 @@ function usePlan(data: GivenData | undefined, typed: Typed): Planned {
           };
         }
       }),
-    [usable, rested],
+    [usable, valid, rested],
   );
   const found = waited.state === "ready" ? waited.answer : "before" in waited ? waited.before : undefined;
   if (!usable) last.current = undefined;
@@ -162,7 +167,12 @@ function Begin({ data, plan, typed, wrong }: BeginProps) {
       beginTraining({
         name: chosen,
         data: data.files,
-        settings: { evalEvery: Math.max(10, Math.round(steps / 20)), ...often, ...settings },
+        settings: {
+          evalEvery: Math.max(10, Math.round(steps / 20)),
+          ...often,
+          ...(givenValid.value && { valid: givenValid.value }),
+          ...settings,
+        },
         ...(prompt !== undefined && { prompt }),
       });
       go("learn", { run: chosen });
