@@ -74,8 +74,13 @@ export class StudioPage {
     page.on("pageerror", (error) => this.complaints.push(`error: ${error.message}`));
   }
 
-  static async open(browser: Browser, url: string, size = { width: 1280, height: 900 }): Promise<StudioPage> {
-    const context = await browser.newContext({ viewport: size, acceptDownloads: true });
+  static async open(
+    browser: Browser,
+    url: string,
+    size = { width: 1280, height: 900 },
+    colorScheme: "light" | "dark" = "light",
+  ): Promise<StudioPage> {
+    const context = await browser.newContext({ viewport: size, acceptDownloads: true, colorScheme });
     const found = new StudioPage(await context.newPage());
     await found.page.goto(url);
     return found;
@@ -95,9 +100,16 @@ export class StudioPage {
     await this.page.locator('main .badge[data-state="done"]').waitFor({ timeout: 120_000 });
   }
 
+  /** Nothing is waited for any more. */
+  async settled(): Promise<void> {
+    const { page } = this;
+    const waiting = page.locator('main [aria-busy="true"], main .note[role="status"]');
+    while ((await waiting.count()) > 0) await page.waitForTimeout(50);
+  }
+
   /** Waits until the words are to be read somewhere. */
   async reads(words: string | RegExp): Promise<void> {
-    await this.page.getByText(words).first().waitFor();
+    await this.page.getByText(words).filter({ visible: true }).first().waitFor();
   }
 
   /** Saves what a menu offers, and gives the file's name and content. */
