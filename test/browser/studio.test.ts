@@ -1,9 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startBrowser } from "../support/browser.ts";
-import { StudioPage, StudioPlace } from "../support/studio-page.ts";
+import { StudioPage, StudioPlace, serveFolder } from "../support/studio-page.ts";
 
 // What a person does in the studio, from the first visit on, in a real browser over the real command.
 
@@ -183,13 +184,43 @@ describe.skipIf(browser === undefined)("a table of texts and labels", () => {
     await page.getByRole("tab", { name: "Measure" }).click();
     await page.locator("table.confusion .cell:not(:disabled)").first().click();
     await page
-      .getByRole("region", { name: /taken for/ })
+      .getByRole("region", { name: /: \d+ examples?$/ })
       .locator("button.example")
       .first()
       .click();
     await page.getByRole("list", { name: "Tokens of the text" }).first().waitFor(); // what spoke for it
     expect(page.url()).toMatch(/wanted=.*said=/);
     expect(visitor.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe.skipIf(browser === undefined)("the studio as files", () => {
+  it("trains, looks and writes in the page, without any server of its own, and finds its run after a reload", async () => {
+    const folder = join(place.folder, "static");
+    execFileSync(process.execPath, [join(import.meta.dirname, "../../dist/cli/main.js"), "studio", "--build", folder]);
+    const server = await serveFolder(folder);
+    const visitor = await StudioPage.open(browser as Browser, server.url);
+    const { page } = visitor;
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    await page.getByRole("heading", { name: "first-steps" }).waitFor();
+    await until(async () => (await stepsOf(visitor)) >= 60);
+    await visitor.button("Stop").click();
+    await visitor.reads("stopped");
+    const stopped = await stepsOf(visitor);
+    await page.reload();
+    await until(async () => (await stepsOf(visitor)) === stopped);
+    await page.getByRole("link", { name: "Look inside" }).click();
+    await page.getByRole("tab", { name: "Attention" }).click();
+    await page.getByRole("heading", { name: "Layer 0, head 0" }).waitFor();
+    await page.getByRole("navigation", { name: "Places" }).getByRole("link", { name: "Ask" }).click();
+    await visitor.button("Write").click();
+    await visitor.reads(/tokens written/);
+    await visitor.reads("in this page");
+    expect(asked.filter((url) => !url.startsWith(server.url) && !url.startsWith("blob:"))).toEqual([]);
+    expect(visitor.complaints).toEqual([]);
+    server.stop();
     await page.context().close();
   });
 });
