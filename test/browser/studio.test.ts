@@ -50,7 +50,7 @@ function moodTable(): string {
   return ["text,label", ...rows].join("\n");
 }
 
-const words = (found: Locator): Promise<string> => found.innerText();
+const words = (found: Locator): Promise<string> => found.textContent().then((text) => text ?? "");
 
 describe.skipIf(browser === undefined)("a first visit", () => {
   let visitor: StudioPage;
