@@ -3,9 +3,11 @@ import type { CallOptions, Run } from "../../src/worker/run.ts";
 import { computer } from "../compute/place.ts";
 import type { Snapshot } from "./snapshots.ts";
 
-// What a model is shown again and again while it learns: a beginning of its own data, or one of its held-out examples.
+// What a model is shown again and again while it learns: a beginning of its own data, one of its held-out examples, or words of its own.
 
 const writtenTokens = 120;
+/** As many as can be taken in at a glance, letter by letter or word by word. */
+const ownTokens = 32;
 /** Characters of a prompt whose patterns are kept of every step: they grow with its square. */
 const mostLooked = 240;
 
@@ -31,8 +33,12 @@ export function setPrompt(run: string, prompt: string): void {
   }
 }
 
-async function chosen({ facts }: Run, run: string): Promise<string> {
-  if (facts.task === "lm") return "The ";
+/** A language model's own words, since they are made of tokens that it knows, whatever it read. */
+async function chosen(model: Run, run: string): Promise<string> {
+  if (model.facts.task === "lm") {
+    const own = { tokens: ownTokens, temperature: 0.6, seed: 1, warn: () => {} };
+    return (await model.samples([""], own))[0][0].text.replace(/\s+/g, " ").trim() || "The ";
+  }
   const { rows } = await computer().examples({ run }, { most: 1 });
   return rows[0]?.text ?? "";
 }
