@@ -51,9 +51,13 @@ export function realPlace(place: unknown, home: Home, path = "run"): string {
 /** A link may lead to a neighbour, but not out of the folder, nor to where something might come to be. */
 function staysIn(folder: string, path: string): boolean {
   if (!existsSync(path)) return lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  const way = relative(realpathSync(folder), realpathSync(path));
-  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+  return leadsInside(relative(realpathSync(folder), realpathSync(path)));
 }
+
+const leadsInside = (way: string): boolean => way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+
+/** Whether a path that somebody wrote down is one in a folder, also where links lead. */
+export const isInside = (folder: string, path: string): boolean => leadsInside(relative(folder, resolve(path))) && staysIn(folder, path);
 
 const refused = (place: unknown, { called }: Home, path: string): ConfigError =>
   new ConfigError(
@@ -68,7 +72,7 @@ export function toldPlace(path: string, home: Home): string {
     [home.runs, runs],
   ]) {
     const way = relative(folder, resolve(path));
-    if (way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return [room, ...way.split(sep)].join("/");
+    if (leadsInside(way)) return [room, ...way.split(sep)].join("/");
   }
   return path;
 }

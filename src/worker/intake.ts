@@ -83,8 +83,11 @@ async function incomingOf(given: GivenFile, signal: AbortSignal): Promise<Incomi
   return found;
 }
 
-/** Names come from outside: what is no letter, digit, dot or line becomes a line. */
-export const safeName = (name: string): string => basename(name).replace(/[^\p{L}\p{N}._-]+/gu, "-") || "data";
+/** Names come from outside: what is no letter, digit, dot or line becomes a line, and dots alone, which lead to other folders, are no name. */
+export function safeName(name: string): string {
+  const safe = basename(name).replace(/[^\p{L}\p{N}._-]+/gu, "-");
+  return /^\.*$/.test(safe) ? "data" : safe;
+}
 
 export const ofBlob = (blob: Blob, name: string): Incoming => ({ name: safeName(name), total: blob.size, bytes: piecesOf(blob.stream()) });
 

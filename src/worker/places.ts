@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { FormatError, NetworkError } from "../base/errors.ts";
 import { Queue, Turns } from "../base/turns.ts";
 import { readPieces, writeDurably } from "../disk/files.ts";
 import { writeWholeFolder } from "../disk/whole-folder.ts";
+import { type Home, isInside, realPlace, toldPlace } from "./home.ts";
 import { fetched, type Incoming, type IntakeOptions, ofBlob, safeName, written } from "./intake.ts";
 import type { ModelPlace } from "./messages.ts";
 
@@ -42,16 +43,41 @@ async function fromFiles({ files, name }: Extract<ModelPlace, { files: unknown }
   const inside = (path: string) => (common ? path.slice(path.indexOf("/") + 1) : path);
   // files of two models are called the same; which they are is told by their sizes and times
   const key = createHash("sha256").update(JSON.stringify(files.map(({ file, path }) => [path, file.size, file.lastModified])));
-  const called = safeName(name ?? (common ? names[0].split("/")[0] : names[0]));
+  const called = safeName(name ?? (common ? names[0].split("/")[0] : names[0])).replace(/^\.+/, ""); // what is hidden cannot be asked for
   const folder = join(options.home.models, `${called}-${key.digest("hex").slice(0, 16)}`);
   await writeWholeFolder({ folder, overwrite: true, what: "the model", owns: () => true }, async (temporary) => {
     for (const [i, { file }] of files.entries()) {
       const path = join(temporary, inside(names[i]));
       mkdirSync(dirname(path), { recursive: true });
       await written(ofBlob(file, names[i]), path, options);
+      if (basename(path).toLowerCase() === "config.json") forgetPlaces(path, called, options.home);
     }
   });
   return opensAs(folder, names.map(inside));
+}
+
+const withPlaces = z.looseObject({
+  data: z.looseObject({ source: z.looseObject({ kind: z.literal("files"), files: z.array(z.string()), valid: z.string().optional() }) }),
+});
+const withBase = z.looseObject({ training: z.looseObject({ lora: z.looseObject({}) }), from: z.looseObject({ run: z.string() }) });
+
+/** The config of a run names files of the machine that it was trained on. A studio, which has a whole disk, knows those of its own and no others. */
+function forgetPlaces(file: string, called: string, home: Home): void {
+  if (home.called !== "studio") return;
+  let config: unknown;
+  try {
+    config = JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
+  } catch {
+    return; // whoever opens it is told what is wrong
+  }
+  const base = withBase.safeParse(config).data?.from.run;
+  if (base !== undefined) realPlace(toldPlace(base, home), home, "from"); // it would be opened from there
+  const found = withPlaces.safeParse(config).data;
+  if (!found) return;
+  const { files, valid } = found.data.source;
+  if ([...files, ...(valid === undefined ? [] : [valid])].every((one) => isInside(home.data, one))) return;
+  const data = { ...found.data, source: { kind: "hub", from: called } };
+  writeFileSync(file, `${JSON.stringify({ ...found, data }, null, 2)}\n`);
 }
 
 /** Addresses of single files often end with a question, such as `?download=true`. */

@@ -2,9 +2,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WebSocket as NodeSocket } from "ws";
+import type { RunConfig } from "../../src/runs/config.ts";
 import type { FromWorker } from "../../src/worker/messages.ts";
 import { decoded, encoded } from "../../src/worker/wire.ts";
-import { rhyme } from "../journeys/samples.ts";
+import { moods, rhyme } from "../journeys/samples.ts";
 import { Workplace } from "../support/command.ts";
 import { Studio, within } from "../support/studio.ts";
 
@@ -319,6 +320,52 @@ describe("a connection", () => {
     );
     expect(existsSync(place.path("secret.txt"))).toBe(true);
     expect(readFileSync(join(folder, ".studio/token"), "utf8").trim()).toBe(studio.token);
+  });
+
+  it("writes files that are given into the studio's own folder, whatever they are called", async () => {
+    const page = await studio.page();
+    const paths = ["a/../../../../../out.txt", "../../../../out.txt", "a/b/../../../../../../out.txt", "..", "a/..", "./../../../out.txt"];
+    for (const path of paths) {
+      const file = new File(["out"], "x");
+      Object.defineProperty(file, "webkitRelativePath", { value: path }); // which a browser would never say
+      await expect(page.open([file])).rejects.toThrow();
+    }
+    const strays = readdirSync(place.folder, { recursive: true }).filter((name) => String(name).endsWith("out.txt"));
+    expect(strays.filter((name) => !String(name).startsWith("runs/.studio/models/"))).toEqual([]);
+  });
+
+  it("reads no file that the config of a model names, unless it is the studio's own", async () => {
+    const page = await studio.page();
+    const secret = place.write("secret.tsv", "text\tlabel\nmine alone\tgood\nnobody's\tbad\n".repeat(20));
+    const run = await page.train(new File([moods], "moods.tsv"), { ...tiny, out: "/runs/moods" });
+    const files = await run.files();
+    let changes = 0; // files of other times are other files
+    const changed = async (change: (config: RunConfig) => unknown) =>
+      Promise.all(
+        files.map(async (file) => {
+          const text = file.name === "config.json" ? JSON.stringify(change(JSON.parse(await file.text()))) : await file.arrayBuffer();
+          return new File([text], file.name, { lastModified: ++changes });
+        }),
+      );
+    const own = await page.open(await changed((config) => config));
+    expect((await page.examples(own)).rows.length).toBeGreaterThan(0);
+    for (const source of [
+      { kind: "files", files: [secret], validFraction: 0.5 },
+      { kind: "files", files: [join(folder, ".studio/data/../../../secret.tsv")], validFraction: 0.5 },
+    ]) {
+      const other = await page.open(await changed((config) => ({ ...config, data: { ...config.data, source } })));
+      expect(await other.classify(["good"])).toEqual(await run.classify(["good"]));
+      await expect(page.examples(other)).rejects.toThrow("not known here");
+      await expect(other.evaluate([])).rejects.toThrow("not known here");
+      await expect(page.resume(other, { steps: 8 }).finished).rejects.toThrow("not known here");
+      await other.close();
+    }
+    const lora = { rank: 1, alpha: 2, dropout: 0, targets: ["q"] };
+    const from = { run: place.path("elsewhere"), sha256: "", step: 0 };
+    const adapter = await changed((config) => ({ ...config, from, training: { ...config.training, lora } }));
+    await expect(page.open(adapter)).rejects.toThrow("not a run of this studio");
+    await Promise.all([own.close(), run.close()]);
+    await page.remove(run);
   });
 
   it("gets nothing from addresses, which the studio could see and the page could not", async () => {
