@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -57,9 +57,13 @@ it("writes the app as files that need no server of ours, whole or not at all", a
     /^\/\*\n {2}Content-Security-Policy: default-src 'none'; script-src 'self' 'wasm-unsafe-eval'/,
   );
   await place.done("studio", "--build", "site"); // once more over itself
-  mkdirSync(place.path("other"));
-  writeFileSync(place.path("other/thesis.docx"), "years of work");
-  const before = contents(place.path("other"));
-  expectRefusal(await place.qkv("studio", "--build", "other"), 1, "holds other files");
-  expect(contents(place.path("other"))).toEqual(before);
+  place.write("other/thesis.docx", "years of work");
+  place.write("page/index.html", "a page of somebody else"); // with names that a studio has too
+  place.write("page/notes.txt", "years of work");
+  place.write("site/notes.txt", "beside a studio");
+  for (const other of ["other", "page", "site"]) {
+    const before = contents(place.path(other));
+    expectRefusal(await place.qkv("studio", "--build", other), 1, "holds other files");
+    expect(contents(place.path(other))).toEqual(before);
+  }
 });
