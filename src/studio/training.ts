@@ -26,11 +26,12 @@ export class LiveTraining {
   #facts: Omit<TrainingFacts, "run">;
   #run: string | undefined;
   #placed: boolean;
+  #unwanted = false;
   #why: string | undefined;
   #ending: Ending | undefined;
   #settle: (ending: Ending) => void = () => {};
 
-  /** `changed` is called when it begins, rests and goes on. */
+  /** `changed` is called when it begins, rests, goes on and is to end. */
   constructor(
     work: TrainWork,
     settings: ChildSettings,
@@ -71,6 +72,11 @@ export class LiveTraining {
     return this.#facts.state === "paused";
   }
 
+  /** Whether it is to go on when the studio is ended and starts again: not what a person let rest, or is stopping. */
+  get goesOn(): boolean {
+    return this.#placed && !this.rests && !this.#unwanted;
+  }
+
   /** Hears of it from now on, after what was lately; gives back what ends that. */
   follow(follower: Waiting): () => void {
     if (this.#ready) follower.events([this.#ready, ...this.#recent, ...(this.rests ? [{ kind: "paused" } as const] : [])]);
@@ -92,6 +98,9 @@ export class LiveTraining {
   stop(why?: string): void {
     this.#why ??= why;
     this.#child.send({ stop: job });
+    if (why !== undefined || this.#unwanted) return;
+    this.#unwanted = true;
+    this.#changed(this);
   }
 
   #setState(state: TrainingFacts["state"]): void {
@@ -126,7 +135,8 @@ export class LiveTraining {
     if (this.#recent.length > 2 * remembered) this.#recent = this.#recent.slice(-remembered);
     if (event.kind !== "step" && event.kind !== "validation") return;
     this.#facts = { ...this.#facts, step: event.step };
-    if (this.#placed) return;
+    if (event.kind === "step") this.#setState("training"); // it may have been told to go on before its rest was heard of
+    if (this.#placed || event.step === 0) return; // what it begins with is measured before there is a run
     this.#placed = true; // its config is written before the first of its steps is told
     this.#changed(this);
   }

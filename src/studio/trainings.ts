@@ -5,7 +5,8 @@ import { ConfigError, RunError } from "../base/errors.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
 import { writeDurably } from "../disk/files.ts";
 import type { ToldError } from "../protocol/messages.ts";
-import { paths } from "../runs/folder.ts";
+import { plainError } from "../protocol/words.ts";
+import { isBusy, paths } from "../runs/folder.ts";
 import { realPlace, workAt } from "../worker/home.ts";
 import type { TrainingFacts } from "../worker/messages.ts";
 import type { Waiting } from "./reader.ts";
@@ -19,8 +20,8 @@ import { LiveTraining, type TrainWork } from "./training.ts";
 const most = 8;
 /** Endings that somebody may still ask for, whose connection was lost meanwhile. */
 const mostEndings = 32;
-/** Milliseconds in which a process of the studio before may still be saving, and between two looks whether it is. */
-const lastMoments = 60_000;
+/** Milliseconds in which a process of the studio before may still end its step, measure and save, and between two looks whether it does. */
+const lastMoments = 30 * 60_000;
 const again = 300;
 
 const noted = z.object({ format: z.literal(1), runs: z.array(z.string()) });
@@ -47,7 +48,7 @@ export class Trainings {
     for (const run of this.#noted()) {
       if (!existsSync(paths(this.#folderOf(run)).config)) continue; // it had not taken its first step
       this.#waiting.add(run);
-      void this.#resumed(run, performance.now() + lastMoments);
+      this.#resume(run, performance.now() + lastMoments);
     }
     this.#write();
   }
@@ -107,28 +108,46 @@ export class Trainings {
     this.#write();
   }
 
+  #resume(run: string, until: number): void {
+    this.#resumed(run, until).catch((error) => this.#gaveUp(run, plainError(error)));
+  }
+
   async #resumed(run: string, until: number): Promise<void> {
+    if (!this.#awaits(run)) return;
     const training = this.#started({ kind: "resume", run, changes: {} }, this.#known(run));
     const ending = await training.ended;
     const busy = "error" in ending && ending.error.code === "run.busy";
-    if (busy && !this.#closing && performance.now() < until) {
+    if (busy && this.#awaits(run) && performance.now() < until) {
       this.#ended.splice(this.#ended.indexOf(training), 1);
-      setTimeout(() => void this.#resumed(run, until), again);
-      return;
+      do await new Promise((resolve) => setTimeout(resolve, again));
+      while (this.#awaits(run) && performance.now() < until && isBusy(this.#folderOf(run)));
+      return this.#resumed(run, until);
     }
+    if ("error" in ending && !ending.stopped) return this.#gaveUp(run, ending.error);
     this.#waiting.delete(run);
     this.#write();
-    if ("error" in ending && !ending.stopped) this.#say(goneWrong(run, ending.error));
+  }
+
+  /** Whether it is still for the studio to go on with: not when that ends, nor when somebody has gone on with it himself. */
+  #awaits(run: string): boolean {
+    return !this.#closing && this.#waiting.has(run);
+  }
+
+  #gaveUp(run: string, error: ToldError): void {
+    this.#waiting.delete(run);
+    this.#write();
+    if (!this.#closing) this.#say(goneWrong(run, error)); // else it stays noted
   }
 
   /** How far a run is that was not begun again yet. */
   #known(run: string): { readonly step: number; readonly steps: number } {
-    const { config, checkpoints } = paths(this.#folderOf(run));
-    const step = new Checkpoints(checkpoints).list().at(-1) ?? 0;
+    let step = 0;
     try {
+      const { config, checkpoints } = paths(this.#folderOf(run));
+      step = new Checkpoints(checkpoints).list().at(-1) ?? 0;
       return { step, steps: Number(JSON.parse(readFileSync(config, "utf8")).training.steps) };
     } catch {
-      return { step, steps: step };
+      return { step, steps: step }; // whoever goes on with it is told what is wrong
     }
   }
 
@@ -154,7 +173,7 @@ export class Trainings {
   /** Down to the disk, whenever one begins, rests, goes on or ends. When the studio itself ends, what it ended stays noted. */
   #write(): void {
     if (this.#closing) return;
-    const going = [...this.#live].flatMap(({ run, isPlaced, rests }) => (run !== undefined && isPlaced && !rests ? [run] : []));
+    const going = [...this.#live].flatMap(({ run, goesOn }) => (run !== undefined && goesOn ? [run] : []));
     const runs = [...new Set([...going, ...this.#waiting])].sort();
     const text = `${JSON.stringify({ format: 1, runs } satisfies z.output<typeof noted>)}\n`;
     if (text === this.#written) return;

@@ -143,6 +143,25 @@ describe("a studio", () => {
     await expect(page.follow({ run: "/runs/same-not" }).finished).rejects.toThrow("nobody trains");
   });
 
+  it("knows whether a training rests, however fast somebody pauses it and lets it go on; what is being stopped is not to go on", async () => {
+    const noted = () => JSON.parse(readFileSync(join(folder, ".studio/trainings.json"), "utf8")).runs;
+    const training = page.begin({ text: rhyme, name: "rhyme.txt" }, { ...long, out: "/runs/restless" });
+    await stepsOf(training, 1);
+    for (let i = 0; i < 30; i++) {
+      training.pause();
+      await new Promise((resolve) => setTimeout(resolve, i % 7));
+      training.go();
+    }
+    const [{ step }] = await page.trainings();
+    expect(await within(5000, async () => (await page.trainings())[0].step > step + 5)).toBe(true);
+    expect((await page.trainings())[0].state).toBe("training");
+    expect(noted()).toEqual(["/runs/restless"]);
+    const stopped = training.stop();
+    await page.runs(); // the studio has heard of it, and may be killed while the training is saved
+    expect(noted()).toEqual([]);
+    await stopped;
+  });
+
   it("answers again when the process that answers was killed, and tells whoever waited", async () => {
     const run = await page.open({ run: "/runs/same" });
     const [reader] = studio.children;
