@@ -22,6 +22,8 @@ const mark = "$";
 /** Lists of so many numbers go as bytes: as text they would be three times as long, and slow to read. */
 const manyNumbers = 64;
 const align = 8;
+/** Lists and objects in each other: far more than any message has, and far fewer than whoever walks through them can bear. */
+const deepest = 200;
 
 const arrays = {
   Uint8Array,
@@ -134,10 +136,12 @@ function joined(head: Uint8Array, parts: readonly Uint8Array[]): Uint8Array<Arra
 /** The message of a frame; `file` makes what a file is to whoever reads it. Throws what is no message. */
 export function decoded(frame: Frame, file: (carried: CarriedFile) => unknown = (carried) => carried): unknown {
   const { plain, part } = typeof frame === "string" ? { plain: JSON.parse(frame) as unknown, part: none } : opened(frame);
-  const walk = (value: unknown): unknown => {
+  const walk = (value: unknown, depth: number): unknown => {
     if (typeof value !== "object" || value === null) return value;
-    if (Array.isArray(value)) return value.map(walk);
-    if (!Object.hasOwn(value, mark)) return mapped(value, walk);
+    if (depth > deepest) throw new TypeError("lists in lists in lists");
+    const inner = (one: unknown) => walk(one, depth + 1);
+    if (Array.isArray(value)) return value.map(inner);
+    if (!Object.hasOwn(value, mark)) return mapped(value, inner);
     const told = value as Readonly<Record<string, unknown>>;
     const kind = told[mark];
     switch (kind) {
@@ -147,7 +151,7 @@ export function decoded(frame: Frame, file: (carried: CarriedFile) => unknown = 
       case "-0":
         return Number(kind);
       case "object":
-        return mapped(told.value as object, walk);
+        return mapped(told.value as object, inner);
       case "numbers":
         return Array.from(new Float64Array(part(told.part).buffer));
       case "file": {
@@ -161,7 +165,7 @@ export function decoded(frame: Frame, file: (carried: CarriedFile) => unknown = 
       }
     }
   };
-  return walk(plain);
+  return walk(plain, 0);
 }
 
 type Part = (number: unknown) => Uint8Array<ArrayBuffer>;
@@ -176,19 +180,20 @@ function opened(frame: Uint8Array): { readonly plain: unknown; readonly part: Pa
     readonly message: unknown;
     readonly sizes: readonly number[];
   };
-  const places: { readonly at: number; readonly size: number }[] = [];
+  const places = new Map<unknown, { readonly at: number; readonly size: number }>();
   let at = aligned(4 + length);
   for (const size of head.sizes) {
     if (!Number.isSafeInteger(size) || size < 0 || at + size > frame.length) throw new TypeError("a part that is not there");
-    places.push({ at, size });
+    places.set(places.size, { at, size });
     at = aligned(at + size);
   }
   return {
     plain: head.message,
     part(number) {
-      const place = typeof number === "number" ? places[number] : undefined;
+      const place = places.get(number);
       if (!place) throw new TypeError("a part that is not there");
-      return new Uint8Array(frame.slice(place.at, place.at + place.size)); // a copy of its own, which begins where arrays may begin
+      places.delete(number); // each belongs to one thing, so what is read is never more than what was sent
+      return new Uint8Array(frame.subarray(place.at, place.at + place.size)); // a copy of its own, which begins where arrays may begin
     },
   };
 }

@@ -57,6 +57,18 @@ it("bytes that nobody sent are refused, and never read beyond their end", () => 
       }
     }),
   );
+  const once = encoded([new Uint8Array(8)]) as Uint8Array<ArrayBuffer>;
+  const twice = new TextEncoder().encode(
+    '{"message":[{"$":"file","part":0,"name":"a","modified":1},{"$":"file","part":0,"name":"b","modified":1}],"sizes":[1]}',
+  );
+  const frame = new Uint8Array(4 + twice.length + 16);
+  new DataView(frame.buffer).setUint32(0, twice.length, true);
+  frame.set(twice, 4);
+  expect(decoded(once)).toEqual([new Uint8Array(8)]);
+  expect(() => decoded(frame)).toThrow("not there"); // a few bytes never become many
+  const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
+  expect(decoded(nested(100))).toEqual(JSON.parse(nested(100)));
+  expect(() => decoded(nested(1000))).toThrow("lists in lists");
   expect(() => decoded('{"$":"Uint8Array","part":0}')).toThrow("no parts");
   expect(() => decoded('{"$":"constructor","part":0}')).toThrow();
 });
