@@ -48,10 +48,14 @@ const place = z.union(
   { error: "a model is opened from { run } or { files }" },
 );
 
+/** What may be different when a run goes on; what each may be is said by the library. */
+const change = z.union([z.number(), z.boolean(), z.string()]).optional();
+const changes = z.strictObject({ steps: change, evalEvery: change, saveEvery: change, partsEvery: change, patience: change });
+
 /** Everything that there is to do, by its kind. */
 const jobs = {
   train: z.strictObject({ data, valid: givenFile.optional(), settings }),
-  resume: z.strictObject({ run: name, changes: z.record(z.string(), z.union([z.number(), z.boolean(), z.string(), z.undefined()])) }),
+  resume: z.strictObject({ run: name, changes }),
   follow: z.strictObject({ run: name }),
   trainings: z.strictObject({}),
   open: z.strictObject({ from: place, ...opening }),
@@ -69,21 +73,28 @@ const jobs = {
 } as const satisfies Readonly<Record<JobKind, z.ZodType>>;
 
 const prompt = z.union([text, z.array(z.number()), z.array(anything)]);
-const rows = z.int().min(1).max(1024);
+/** Texts that are written, or tried, at the same time. */
+const mostRows = 1024;
+const rows = z.int().min(1).max(mostRows);
 
 /** Everything that a model can be asked, by its kind. */
 const asks = {
-  write: z.looseObject({
-    prompts: z.array(prompt).max(1024),
-    samples: rows,
-    tokens: z.int().min(0).max(1e6).optional(),
-    sampling: anything,
-    seed: z.int(),
-    stop: texts,
-    top: z.int().min(0).max(1000).optional(),
-    strict: z.boolean(),
-    beams: rows.optional(),
-  }),
+  write: z
+    .looseObject({
+      prompts: z.array(prompt).max(mostRows),
+      samples: rows,
+      tokens: z.int().min(0).max(1e6).optional(),
+      sampling: anything,
+      seed: z.int(),
+      stop: texts,
+      top: z.int().min(0).max(1000).optional(),
+      strict: z.boolean(),
+      beams: rows.optional(),
+    })
+    .refine(({ prompts, samples }) => prompts.length * samples <= mostRows, {
+      path: ["samples"],
+      error: `at most ${mostRows} texts of all prompts`,
+    }),
   embed: z.looseObject({ texts }),
   look: z.looseObject({ view: z.string().max(40), text, options: anything, as: z.string().max(20) }),
   taps: z.looseObject({ text, names: texts, target: text.optional() }),

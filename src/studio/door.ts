@@ -17,7 +17,8 @@ export const cookieOf = (door: Door): string => `${cookieName(door)}=${door.toke
 
 /** Refuses what does not call the studio by its own name, and pages of others: a name that leads here does not make it theirs. */
 export function checkAddress({ host = "", origin }: IncomingHttpHeaders, { port }: Door): void {
-  const names = [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`];
+  const own = ["127.0.0.1", "localhost", "[::1]"];
+  const names = [...own.map((name) => `${name}:${port}`), ...(port === 80 ? own : [])]; // which is not said, since it is the usual one
   if (!names.includes(host.toLowerCase()))
     throw new HttpError(403, `the studio does not answer to this name; open it as http://127.0.0.1:${port}/`, { code: "host" });
   if (origin !== undefined && origin !== `http://${host.toLowerCase()}`)

@@ -132,6 +132,7 @@ function refuse(response: ServerResponse, { status, message, headers }: HttpErro
 
 function refuseUpgrade(socket: Duplex, { status, message }: HttpError): void {
   const text = `${message}\n`;
+  socket.once("finish", () => socket.destroy()); // the server, which waits for all connections when it ends, does not know this one any more
   socket.end(
     `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
   );

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { pause } from "../base/turns.ts";
@@ -239,7 +239,7 @@ function remove(place: string, alone: boolean, home: Home): void {
 function removeRun(run: string, alone: boolean, home: Home): void {
   if (!existsSync(paths(run).config) || isHubFolder(run))
     throw new ConfigError(`${run} is not a run of this ${home.called}, which alone it removes`, { path: "run" });
-  const unlock = lockRun(run); // refused while it is being trained
+  const unlock = lockRun(realpathSync(run)); // refused while it is being trained; of a link to a neighbour, the link alone goes
   rmSync(run, { recursive: true, force: true });
   unlock();
   if (!alone || !existsSync(home.data)) return;

@@ -1,8 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { WebSocket as NodeSocket } from "ws";
 import type { RunConfig } from "../../src/runs/config.ts";
+import { checkAddress } from "../../src/studio/door.ts";
 import type { FromWorker } from "../../src/worker/messages.ts";
 import { decoded, encoded } from "../../src/worker/wire.ts";
 import { moods, rhyme } from "../journeys/samples.ts";
@@ -86,6 +88,13 @@ describe("a request", () => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) expect((await studio.get("/", { cookie }, method)).status).toBe(405);
   });
 
+  it("need not say the port that is the usual one", () => {
+    const door = { port: 80, token: "" };
+    checkAddress({ host: "127.0.0.1", origin: "http://127.0.0.1" }, door);
+    expect(() => checkAddress({ host: "127.0.0.1" }, { ...door, port: 8090 })).toThrow("does not answer to this name");
+    expect(() => checkAddress({ host: "127.0.0.1", origin: "http://127.0.0.1:8090" }, door)).toThrow("another origin");
+  });
+
   it("gets files of the app and no others", async () => {
     for (const path of [
       "/../package.json",
@@ -137,6 +146,16 @@ describe("a connection", () => {
     expect(await opens(studio.socket({ cookie, origin: `http://localhost:${studio.port}` }))).toBe(403);
     expect(await opens(studio.socket({ cookie, origin: `http://${host}`, host }))).toBe(403);
     studio.leave();
+  });
+
+  it("that was refused and does not hang up keeps no studio from ending", async () => {
+    const other = await Studio.start(place.path("others"));
+    const stranger = connect({ port: other.port, host: "127.0.0.1", allowHalfOpen: true });
+    stranger.on("error", () => {});
+    stranger.write("GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+    await new Promise((resolve) => stranger.once("data", resolve));
+    expect(await other.stop()).toBe(0);
+    stranger.destroy();
   });
 
   it("is refused when there are too many, and possible again when some have gone", async () => {
@@ -198,6 +217,8 @@ describe("a connection", () => {
       { kind: "train", data: [], settings: { valid: "/etc/passwd" } },
       { kind: "train", data: [], settings: { cache: "/etc" } },
       { kind: "resume", run: "/runs/kept", changes: { models: [{}] } },
+      { kind: "resume", run: "/runs/kept", changes: { lr: 1 } },
+      { kind: "resume", run: "/runs/kept", changes: { data: "/etc/passwd" } },
       { kind: "open", from: { run: 5 } },
       { kind: "close", model: 77 },
       { kind: "log" },
@@ -365,6 +386,11 @@ describe("a connection", () => {
     const adapter = await changed((config) => ({ ...config, from, training: { ...config.training, lora } }));
     await expect(page.open(adapter)).rejects.toThrow("not a run of this studio");
     await Promise.all([own.close(), run.close()]);
+    symlinkSync("moods", join(folder, "neighbour"));
+    await page.remove({ run: "/runs/neighbour" }); // the link, and nothing of what it leads to
+    expect(readdirSync(folder)).not.toContain("neighbour");
+    expect(readdirSync(join(folder, "moods"))).toEqual(expect.arrayContaining(["config.json", "model.safetensors"]));
+    expect(readdirSync(join(folder, "moods"))).not.toContain("lock");
     await page.remove(run);
   });
 
