@@ -8,11 +8,12 @@ import { sentence, setting } from "../base/sentence.ts";
 import { HttpError, httpError } from "../server/errors.ts";
 import { same } from "../server/guard.ts";
 import { limits, listening, mostHeaders } from "../server/listen.ts";
+import { mostBytes } from "../worker/wire.ts";
 import { type AppFile, appFiles, inHouse } from "./app-files.ts";
 import { checkAddress, checkToken, checkUpgrade, cookieOf, type Door } from "./door.ts";
 import { safeHeaders } from "./headers.ts";
 import type { House } from "./house.ts";
-import { converse, mostBytes } from "./socket.ts";
+import { converse } from "./socket.ts";
 
 // The door of a studio: the app's files, and the connection over which its pages ask. It listens on this machine alone.
 

@@ -8,8 +8,6 @@ import type { House } from "./house.ts";
 // One connection of a page. Whatever comes is answered, and nothing that comes ends the studio; a page that does not read, or is gone without a word, is
 // let go of.
 
-/** Bytes of one message: a book, or a small model that is dropped into the page. Larger ones go into the folder. */
-export const mostBytes = 2 ** 28;
 /** Bytes that may wait for a page that reads slowly; milliseconds between two signs of life, and how many of these may be missing. */
 const mostWaiting = 2 ** 29;
 const pulse = 10_000;

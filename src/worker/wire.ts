@@ -17,6 +17,12 @@ export class CarriedFile {
 
 export type Frame = string | Uint8Array<ArrayBuffer>;
 
+/** Bytes of one message to a studio: a book, or a small model that is dropped into the page. */
+export const mostBytes = 2 ** 28;
+
+/** Whether a studio would hang up on it. */
+export const isTooLong = (frame: Frame): boolean => 3 * frame.length > mostBytes && new Blob([frame]).size > mostBytes;
+
 /** What JSON has no word for stands under this name. */
 const mark = "$";
 /** Lists of so many numbers go as bytes: as text they would be three times as long, and slow to read. */

@@ -185,7 +185,7 @@ export class PageWorker {
         remove(work.run, this.#tasks.size === 1, this.#home);
         return null;
       case "files":
-        return filesOf(work.run);
+        return filesOf(work.run, this.#home);
       case "checkpoints":
         return new Checkpoints(paths(work.run).checkpoints).list();
       case "config":
@@ -290,16 +290,28 @@ function folders(home: Home): OpenRun[] {
 const outsiders = (home: Home): string[] =>
   entries(home).filter((place) => isHubFolder(place) || (/\.gguf$/i.test(place) && statSync(place).isFile()));
 
+/** Of all files that are given to a page at once: they are in memory several times on their way. */
+const mostMegabytes = 500;
+
 /** What a model is elsewhere: everything but what a run needs to go on, and where it came from. */
-function filesOf(place: string): File[] {
+function filesOf(place: string, { called }: Home): File[] {
   if (!existsSync(place)) throw new RunError(`${place} was removed`, { code: "run.missing" });
-  if (statSync(place).isFile()) return [new File([bytesOf(place)], basename(place))];
-  const { checkpoints, lock } = paths(place);
-  const left = [checkpoints, lock, join(place, sourceFile)];
-  return readdirSync(place, { recursive: true, withFileTypes: true })
+  const files = statSync(place).isFile() ? [place] : filesIn(place);
+  const megabytes = Math.round(files.reduce((sum, path) => sum + statSync(path).size, 0) / 1e6);
+  if (called === "studio" && megabytes > mostMegabytes)
+    throw new RunError(`${place} has ${megabytes} MB, which is too much for a page to be given; copy it from there`, {
+      code: "data.too-much",
+    });
+  return files.map((path) => new File([bytesOf(path)], path === place ? basename(place) : relative(place, path)));
+}
+
+function filesIn(folder: string): string[] {
+  const { checkpoints, lock } = paths(folder);
+  const left = [checkpoints, lock, join(folder, sourceFile)];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
     .filter(({ entry, path }) => entry.isFile() && !left.some((one) => path === one || path.startsWith(`${one}/`)))
-    .map(({ path }) => new File([bytesOf(path)], relative(place, path)));
+    .map(({ path }) => path);
 }
 
 const bytesOf = (path: string): Uint8Array<ArrayBuffer> => new Uint8Array(readFileSync(path));

@@ -1,6 +1,6 @@
 import { Computer } from "../../src/worker/computer.ts";
 import type { FromWorker, ToWorker, WorkerEnd } from "../../src/worker/messages.ts";
-import { carried, decoded, encoded } from "../../src/worker/wire.ts";
+import { carried, decoded, encoded, isTooLong, mostBytes } from "../../src/worker/wire.ts";
 
 // The other end of a house: what a worker is to the page, over a connection.
 
@@ -35,7 +35,9 @@ export class SocketWorker implements WorkerEnd {
     const read = carried(message); // what cannot be sent is said at once
     this.#sending = this.#sending.then(async () => {
       try {
-        this.#socket.send(encoded(await read));
+        const frame = encoded(await read);
+        if (isTooLong(frame)) throw new RangeError(tooLong);
+        this.#socket.send(frame);
       } catch (error) {
         const why = error instanceof Error ? error.message : String(error);
         if ("work" in message) this.#said({ job: message.job, error: unread(why), stopped: false }); // a file that was chosen and is gone
@@ -64,6 +66,8 @@ export class SocketWorker implements WorkerEnd {
     this.onmessage?.({ data } as MessageEvent<FromWorker>);
   }
 }
+
+const tooLong = `it has more than ${mostBytes / 2 ** 20} MB; train on it with qkv train, and put a model's folder beside the runs`;
 
 const unread = (why: string) => ({ fault: "asked", code: "data.file", message: `what was given could not be read (${why})` }) as const;
 

@@ -1,10 +1,11 @@
-import { cpSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { train } from "../../src/library/train.ts";
 import { open } from "../../src/library/trained.ts";
 import type { Computer } from "../../src/worker/computer.ts";
 import type { JobEvent } from "../../src/worker/messages.ts";
+import { decoded, encoded } from "../../src/worker/wire.ts";
 import { moods, rhyme } from "../journeys/samples.ts";
 import { outcome, Workplace } from "../support/command.ts";
 import { hubModel } from "../support/serve.ts";
@@ -85,6 +86,23 @@ describe("a studio", () => {
     expect(await again.classify(["good"])).toEqual(await run.classify(["good"]));
     await page.remove(again);
     await Promise.all([run.close(), again.close()]);
+  });
+
+  it("says of what is too large that it is, and goes on", async () => {
+    const large = new File([new Uint8Array(2 ** 28)], "large.txt");
+    await expect(page.begin(large, sent).finished).rejects.toThrow("more than 256 MB");
+    writeFileSync(join(folder, "large.gguf"), "");
+    truncateSync(join(folder, "large.gguf"), 501e6); // a hole, which takes no place
+    const socket = studio.socket();
+    await new Promise((resolve) => socket.once("open", resolve));
+    socket.send(encoded({ job: 1, work: { kind: "files", run: "/runs/large.gguf" } }));
+    expect(decoded(String(await new Promise((resolve) => socket.once("message", resolve))))).toMatchObject({
+      error: { message: expect.stringContaining("501 MB") },
+    });
+    socket.close();
+    rmSync(join(folder, "large.gguf"));
+    expect(page.over).toBeUndefined();
+    expect(await page.trainings()).toEqual([]);
   });
 
   it("knows what lies beside the runs: folders of Hugging Face, .gguf files and runs of the command line", async () => {
