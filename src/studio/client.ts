@@ -2,9 +2,8 @@ import { ConfigError, RunError } from "../base/errors.ts";
 import { plainError } from "../protocol/words.ts";
 import type { FromWorker, Job, JobAnswers, JobKind, ToWorker, WorkerReport } from "../worker/messages.ts";
 import type { Asked } from "./asked.ts";
-import { closed, type Handle, type Reader, type Waiting } from "./reader.ts";
-import type { Trainings } from "./trainings.ts";
-import { following } from "./trainings.ts";
+import { closed, type Reader, type Waiting } from "./reader.ts";
+import { type Following, following, type Trainings } from "./trainings.ts";
 
 // One page that is connected: its jobs and its models, under its own numbers. When it goes, what only it wanted goes too; trainings go on.
 
@@ -18,9 +17,7 @@ export interface Rooms {
 }
 
 /** A job that is under way: how it is stopped by its page, and how it is left when the page goes. */
-interface Open extends Handle {
-  leave(): void;
-}
+type Open = Following;
 
 export class Client {
   readonly #rooms: Rooms;
@@ -98,10 +95,9 @@ export class Client {
     switch (work.kind) {
       case "train":
       case "resume":
-      case "follow": {
-        const { training, leave } = following(work.kind === "follow" ? trainings.find(work.run) : trainings.begin(work), waiting);
-        return { stop: () => training.stop(), pause: () => training.pause(), go: () => training.go(), leave };
-      }
+        return following(trainings.begin(work), waiting);
+      case "follow":
+        return trainings.follow(work.run, waiting);
       case "trainings":
         waiting.answer(trainings.facts);
         return undefined;

@@ -9,7 +9,7 @@ import { plainError } from "../protocol/words.ts";
 import { isBusy, paths } from "../runs/folder.ts";
 import { realPlace, workAt } from "../worker/home.ts";
 import type { TrainingFacts } from "../worker/messages.ts";
-import type { Waiting } from "./reader.ts";
+import type { Handle, Waiting } from "./reader.ts";
 import { type ChildSettings, homeOf, ownFolder } from "./settings.ts";
 import { LiveTraining, type TrainWork } from "./training.ts";
 
@@ -34,6 +34,8 @@ export class Trainings {
   readonly #ended: LiveTraining[] = [];
   /** Those that are to go on as soon as nobody else writes there. */
   readonly #waiting = new Set<string>();
+  /** Whoever follows one of these, until it is there. */
+  readonly #early = new Map<string, Set<Early>>();
   #written = "";
   #closing = false;
 
@@ -75,8 +77,24 @@ export class Trainings {
     return this.#started(work);
   }
 
-  /** The training that goes on in a run, or the one that ended there last. */
-  find(run: string): LiveTraining {
+  /** Hears of the training that goes on in a run, or of the one that ended there last; of one that is about to go on, as soon as it does. */
+  follow(run: string, waiting: Waiting): Following {
+    if (!this.#waiting.has(run)) return following(this.#find(run), waiting);
+    const early: Early = { waiting };
+    const all = this.#early.get(run) ?? new Set();
+    this.#early.set(run, all.add(early));
+    return {
+      stop: () => (early.following ? early.following.stop() : this.#forgo(run)),
+      pause: () => early.following?.pause(),
+      go: () => early.following?.go(),
+      leave() {
+        all.delete(early);
+        early.following?.leave();
+      },
+    };
+  }
+
+  #find(run: string): LiveTraining {
     const found = [...this.#live].find((one) => one.run === run) ?? this.#ended.findLast((one) => one.run === run);
     if (found) return found;
     throw new ConfigError(`nobody trains in ${run} at this moment; go on with it by resume`, { path: "run", code: "config.unknown-name" });
@@ -92,7 +110,7 @@ export class Trainings {
   }
 
   #started(work: TrainWork, known?: { step: number; steps: number }): LiveTraining {
-    const training = new LiveTraining(work, this.#settings, { ...(known && { known }), changed: ({ run }) => this.#changed(run) });
+    const training = new LiveTraining(work, this.#settings, { ...(known && { known }), changed: (one) => this.#changed(one) });
     this.#live.add(training);
     void training.ended.then(() => {
       this.#live.delete(training);
@@ -103,8 +121,28 @@ export class Trainings {
     return training;
   }
 
-  #changed(run: string | undefined): void {
-    if (run !== undefined) this.#waiting.delete(run); // from here on it is known by itself
+  #changed(training: LiveTraining): void {
+    const { run } = training;
+    if (run !== undefined) {
+      this.#waiting.delete(run); // from here on it is known by itself
+      queueMicrotask(() => this.#arrived(run, (waiting) => following(training, waiting))); // what it says at this moment is said first
+    }
+    this.#write();
+  }
+
+  /** Whoever has waited for it is told. */
+  #arrived(run: string, tell: (waiting: Waiting) => Following | undefined): void {
+    const all = this.#early.get(run) ?? [];
+    this.#early.delete(run);
+    for (const early of all) early.following = tell(early.waiting);
+  }
+
+  /** Somebody does not want it to go on. */
+  #forgo(run: string): void {
+    this.#waiting.delete(run);
+    const tried = [...this.#live].find((one) => one.run === run);
+    if (tried) tried.stop();
+    else this.#arrived(run, ({ error }) => void error(forgone, true));
     this.#write();
   }
 
@@ -123,6 +161,7 @@ export class Trainings {
       while (this.#awaits(run) && performance.now() < until && isBusy(this.#folderOf(run)));
       return this.#resumed(run, until);
     }
+    this.#arrived(run, (waiting) => following(training, waiting));
     if ("error" in ending && !ending.stopped) return this.#gaveUp(run, ending.error);
     this.#waiting.delete(run);
     this.#write();
@@ -136,6 +175,7 @@ export class Trainings {
   #gaveUp(run: string, error: ToldError): void {
     this.#waiting.delete(run);
     this.#write();
+    this.#arrived(run, (waiting) => void waiting.error(error, false));
     if (!this.#closing) this.#say(goneWrong(run, error)); // else it stays noted
   }
 
@@ -188,10 +228,22 @@ export class Trainings {
 
 const goneWrong = (run: string, { message }: ToldError): string => `${run} was to go on, and did not: ${message}`;
 
-/** What a follower of a training is: the training, and what ends the following. */
-export interface Following {
-  readonly training: LiveTraining;
-  readonly leave: () => void;
+const forgone: ToldError = { fault: "failed", code: "stopped", message: "training was stopped before it went on; it can go on" };
+
+/** What a follower of a training can do with it, and what ends the following. */
+export interface Following extends Handle {
+  leave(): void;
 }
 
-export const following = (training: LiveTraining, waiting: Waiting): Following => ({ training, leave: training.follow(waiting) });
+/** A follower of what is not there yet. */
+interface Early {
+  readonly waiting: Waiting;
+  following?: Following | undefined;
+}
+
+export const following = (training: LiveTraining, waiting: Waiting): Following => ({
+  stop: () => training.stop(),
+  pause: () => training.pause(),
+  go: () => training.go(),
+  leave: training.follow(waiting),
+});

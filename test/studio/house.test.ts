@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { train } from "../../src/library/train.ts";
 import { open } from "../../src/library/trained.ts";
+import { lockRun } from "../../src/runs/folder.ts";
 import type { Computer } from "../../src/worker/computer.ts";
 import type { JobEvent } from "../../src/worker/messages.ts";
 import { decoded, encoded } from "../../src/worker/wire.ts";
@@ -235,6 +236,34 @@ describe("a studio that is ended in the middle of a training", () => {
     expect((await page.follow({ run }).finished).run).toBe(run);
     expect(outcome(join(folder, how))).toEqual(outcome(expected));
     expect(JSON.parse(readFileSync(join(folder, ".studio/trainings.json"), "utf8")).runs).toEqual([]);
+  });
+
+  it("goes on as soon as nobody else trains there; whoever follows it waits for that, or stops it", async () => {
+    const unlock = lockRun(join(folder, "rests-kill"));
+    await studio.kill();
+    writeFileSync(join(folder, ".studio/trainings.json"), '{"format":1,"runs":["/runs/rests-kill"]}');
+    studio = await Studio.start(folder);
+    page = await studio.page();
+    const [facts] = await page.trainings();
+    expect(facts).toMatchObject({ run: "/runs/rests-kill", state: "training" });
+    const kinds: string[] = [];
+    const followed = page.follow({ run: "/runs/rests-kill" }, { listen: ({ kind }) => void kinds.push(kind) });
+    await new Promise((resolve) => setTimeout(resolve, 1500)); // it was tried meanwhile
+    expect(kinds).toEqual([]);
+    unlock();
+    await stepsOf(followed, facts.step + 1);
+    expect(kinds.filter((kind) => kind === "ready")).toHaveLength(1);
+    await followed.stop();
+    const again = lockRun(join(folder, "rests-kill"));
+    await studio.kill();
+    writeFileSync(join(folder, ".studio/trainings.json"), '{"format":1,"runs":["/runs/rests-kill"]}');
+    studio = await Studio.start(folder);
+    page = await studio.page();
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const waiting = page.follow({ run: "/runs/rests-kill" });
+    await waiting.stop();
+    again();
+    expect(await page.trainings()).toEqual([]);
   });
 
   it("has its folder alone", async () => {
