@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { ConfigError, RunError } from "../base/errors.ts";
 import { pause } from "../base/turns.ts";
 import { Checkpoints } from "../disk/checkpoints.ts";
@@ -245,13 +245,11 @@ function removeRun(run: string, alone: boolean, home: Home): void {
   if (!alone || !existsSync(home.data)) return;
   const left = folders(home);
   if (left.length < runFolders(home).length) return; // what cannot be read has data of its own
-  const wanted = new Set(
-    left.flatMap(({ config: { data } }) => (data.source.kind === "files" ? [...data.source.files, data.source.valid ?? ""] : [])),
+  const files = left.flatMap(({ config: { data } }) =>
+    data.source.kind === "files" ? [...data.source.files, data.source.valid ?? ""] : [],
   );
-  for (const name of readdirSync(home.data)) {
-    const folder = join(home.data, name);
-    if (![...wanted].some((file) => file.startsWith(`${folder}${sep}`))) rmSync(folder, { recursive: true, force: true });
-  }
+  const wanted = new Set(files.map((file) => basename(dirname(file)))); // by its content: a folder may be reached by several ways, and was moved
+  for (const name of readdirSync(home.data)) if (!wanted.has(name)) rmSync(join(home.data, name), { recursive: true, force: true });
 }
 
 /** What lies in the folder of runs under a name that can be asked for. */

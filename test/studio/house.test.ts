@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { train } from "../../src/library/train.ts";
@@ -272,5 +272,21 @@ describe("a studio that is ended in the middle of a training", () => {
     await studio.kill();
     studio = await Studio.start(folder);
     expect(await (await studio.page()).trainings()).toEqual([]);
+  });
+
+  it("keeps the data of its runs when another is removed, by whatever way its folder is reached", async () => {
+    mkdirSync(place.path("reached"));
+    symlinkSync(place.path("reached"), place.path("alias"));
+    const few = { ...sent, steps: 4 };
+    const first = await Studio.start(place.path("reached"));
+    await (await (await first.page()).train(new File([moods], "moods.tsv"), { ...few, out: "/runs/first" })).close();
+    await first.stop();
+    const second = await Studio.start(place.path("alias"));
+    const there = await second.page();
+    const run = await there.train({ text: rhyme, name: "rhyme.txt" }, { ...few, out: "/runs/second" });
+    await run.close();
+    await there.remove(run);
+    expect((await there.examples({ run: "/runs/first" })).rows.length).toBeGreaterThan(0);
+    await second.stop();
   });
 });
