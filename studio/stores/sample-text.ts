@@ -1,6 +1,7 @@
 import type { AttentionLook } from "../../src/inspection/look.ts";
 import type { CallOptions, Run } from "../../src/worker/run.ts";
 import { computer } from "../compute/place.ts";
+import { keep, kept } from "./kept.ts";
 import type { Snapshot } from "./snapshots.ts";
 
 // What a model is shown again and again while it learns: a beginning of its own data, one of its held-out examples, or words of its own.
@@ -15,7 +16,7 @@ const mostLooked = 240;
 const key = (run: string): string => `qkv-prompt:${run}`;
 
 /** What was chosen for a run before. */
-export const promptSet = (run: string): string | undefined => localStorage.getItem(key(run)) ?? undefined;
+export const promptSet = (run: string): string | undefined => kept(key(run));
 
 export async function promptOf(model: Run, run: string): Promise<string> {
   const known = promptSet(run);
@@ -25,13 +26,8 @@ export async function promptOf(model: Run, run: string): Promise<string> {
   return found;
 }
 
-export function setPrompt(run: string, prompt: string): void {
-  try {
-    localStorage.setItem(key(run), prompt);
-  } catch {
-    // the browser's storage is full of other things: it is chosen anew the next time
-  }
-}
+/** Undefined: the next who asks chooses one anew. */
+export const setPrompt = (run: string, prompt: string | undefined): void => keep(key(run), prompt);
 
 /** A language model's own words, since they are made of tokens that it knows, whatever it read. */
 async function chosen(model: Run, run: string): Promise<string> {
