@@ -12,8 +12,7 @@ export const firstName = "first-steps";
 const key = "qkv-first-visit";
 let begun = false;
 
-export const isFirstVisit = (): boolean =>
-  !begun && runs.value?.length === 0 && lives.value.size === 0 && kept(key) !== "over";
+export const isFirstVisit = (): boolean => !begun && runs.value?.length === 0 && lives.value.size === 0 && kept(key) !== "over";
 
 export const firstVisitIsOver = (): void => keep(key, "over");
 

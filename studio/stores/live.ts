@@ -318,6 +318,13 @@ export async function recalled({ run, task, step, steps, parameters }: RunFacts)
   return live;
 }
 
+/** Whether there is something of a run to open: of one that began just now there is not, until it was saved for the first time. */
+export function canBeOpened(name: string, step?: number): boolean {
+  const [facts, live] = [runNamed(name), lives.value.get(name)];
+  if (!facts && !live) return true; // whoever opens it is told that it is not there
+  return step !== undefined || facts?.opens === true || live?.saved.value !== undefined;
+}
+
 /** A run that was removed is no longer seen. */
 export function forgetLive(name: string): void {
   const left = new Map(lives.value);
