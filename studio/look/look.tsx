@@ -1,10 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
 import { address, count, put } from "../address.ts";
 import { computer } from "../compute/place.ts";
 import { RunPicker } from "../parts/run-picker.tsx";
 import { Slider } from "../parts/slider.tsx";
 import { Answered, Empty, Unsaved } from "../parts/states.tsx";
 import { type Tab, Tabs } from "../parts/tabs.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { pointedSource, TokenStrip } from "../parts/token-strip.tsx";
 import { canBeOpened, lives } from "../stores/live.ts";
 import { shown, useAnswer, withModel } from "../stores/models.ts";
@@ -116,43 +116,27 @@ function Model({ name, step }: { readonly name: string; readonly step: number | 
   );
 }
 
+const field = { rows: 2, rest: 400 };
+
 /** What the model reads; it reads it when the typing rests. */
 function Texts({ text, target }: { readonly text: string; readonly target: string | undefined }) {
   return (
     <div class="stack">
       <TextField
+        {...field}
         label="Text"
         value={text}
         change={(value) => put({ text: value, pin: undefined, key: undefined, source: undefined, target: undefined })}
       />
       {target !== undefined && (
         <TextField
+          {...field}
           label="Target"
           value={target}
           change={(value) => put({ target: value, pin: undefined, key: undefined, source: undefined })}
         />
       )}
     </div>
-  );
-}
-
-const restMs = 400;
-
-function TextField({ label, value, change }: { readonly label: string; readonly value: string; readonly change: (value: string) => void }) {
-  const [typed, setTyped] = useState<string>();
-  useEffect(() => {
-    if (typed === undefined || typed === "") return; // who empties it is about to write something else
-    const timer = setTimeout(() => {
-      change(typed);
-      setTyped(undefined);
-    }, restMs);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <label class="stack">
-      <small>{label}</small>
-      <textarea rows={2} dir="auto" value={typed ?? value} onInput={(event) => setTyped(event.currentTarget.value)} />
-    </label>
   );
 }
 
