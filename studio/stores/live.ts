@@ -6,7 +6,7 @@ import type { JobEvent } from "../../src/worker/messages.ts";
 import { computer, kind } from "../compute/place.ts";
 import { nameOf, refreshRuns, runNamed } from "./runs.ts";
 import { Series } from "./series.ts";
-import { type Snapshot, Snapshots } from "./snapshots.ts";
+import { type Snapshot, Snapshots, thinned } from "./snapshots.ts";
 import { unwish } from "./wishes.ts";
 
 // Trainings that go on, as they are seen: everything that was told of each, and its buttons.
@@ -67,7 +67,9 @@ export class Live {
     this.run = run;
     this.#snapshots = new Snapshots(run, {
       tell: (found) => {
-        this.snapshots.value = [...this.snapshots.value.filter(({ step }) => step !== found.step), found].sort((a, b) => a.step - b.step);
+        this.snapshots.value = thinned(
+          [...this.snapshots.value.filter(({ step }) => step !== found.step), found].sort((a, b) => a.step - b.step),
+        );
       },
       aside: (work) => this.#aside(work),
     });

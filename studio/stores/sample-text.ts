@@ -12,6 +12,9 @@ const ownTokens = 32;
 /** Characters of a prompt whose patterns are kept of every step: they grow with its square. */
 const mostLooked = 240;
 
+/** Whether a prompt is short enough for patterns of every step. */
+export const isLookedAt = (prompt: string): boolean => prompt.length <= mostLooked;
+
 /** By run, and beyond this page: the prompt stays the same for a whole training, or nothing could be compared. */
 const key = (run: string): string => `qkv-prompt:${run}`;
 
@@ -42,12 +45,13 @@ async function chosen(model: Run, run: string): Promise<string> {
 export async function sampleOf(model: Run, run: string, options: CallOptions): Promise<Omit<Snapshot, "step">> {
   const prompt = await promptOf(model, run);
   const text = await answerOf(model, prompt, options);
-  const look =
-    prompt.length > mostLooked
-      ? undefined
-      : ((await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined); // there may be none
+  const look = isLookedAt(prompt) && ((await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined); // there may be none
   return { prompt, text, ...(look && { look }) };
 }
+
+/** A text whose last word is to be found, unless it has a mask already. */
+const hidden = (prompt: string, mask: string): string =>
+  prompt.includes(mask) ? prompt : `${prompt.trimEnd().replace(/\S+$/, "")}${mask}`;
 
 async function answerOf(model: Run, prompt: string, options: CallOptions): Promise<string> {
   switch (model.facts.task) {
@@ -59,6 +63,12 @@ async function answerOf(model: Run, prompt: string, options: CallOptions): Promi
       return (await model.tag([prompt], options))[0].tags.join(" ");
     case "translate":
       return (await model.translate([prompt], options))[0].target;
+    case "mlm": {
+      const [{ masks }] = await model.fill([hidden(prompt, model.facts.mask ?? "<mask>")], { ...options, top: 1 });
+      return masks[0]?.[0]?.text ?? "";
+    }
+    case "embed":
+      return ""; // vectors say nothing that could be read
     default:
       return (await model.samples([prompt], { ...options, tokens: writtenTokens, temperature: 0.8, seed: 1 }))[0][0].text;
   }
