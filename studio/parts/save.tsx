@@ -52,10 +52,14 @@ export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
   const [isOpen, setOpen] = useState(false);
   const [failed, setFailed] = useState<string>();
   const menu = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (!isOpen) return;
     const leave = (event: Event) => {
-      if (event instanceof KeyboardEvent ? event.key === "Escape" : !menu.current?.contains(event.target as Node)) setOpen(false);
+      const isKey = event instanceof KeyboardEvent;
+      if (isKey ? event.key !== "Escape" : menu.current?.contains(event.target as Node)) return;
+      setOpen(false);
+      if (isKey) button.current?.focus();
     };
     addEventListener("keydown", leave);
     addEventListener("pointerdown", leave);
@@ -66,6 +70,7 @@ export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
   }, [isOpen]);
   const save = async (work: () => Promise<void>) => {
     setOpen(false);
+    button.current?.focus(); // the one that was pressed is gone
     setFailed(undefined);
     await work().catch((error) => setFailed(messageOf(error)));
   };
@@ -86,7 +91,7 @@ export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
   ];
   return (
     <div class="save-menu" ref={menu}>
-      <button type="button" aria-expanded={isOpen} aria-label={`Save ${name}`} onClick={() => setOpen(!isOpen)}>
+      <button type="button" ref={button} aria-expanded={isOpen} aria-label={`Save ${name}`} onClick={() => setOpen(!isOpen)}>
         Save
       </button>
       {isOpen && (
