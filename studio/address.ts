@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 
 // What is looked at is in the address, all of it: `#look?run=book-lm&text=Call%20me&layer=0`. So a reload, the back button and a link to
 // somebody else's screen lead to the same sight.
@@ -77,9 +77,6 @@ export function put(params: Params, way: "replace" | "push" = "replace"): void {
   const next = { place, params: merged };
   if (written(next) !== written(address.peek())) write(next, way);
 }
-
-/** One setting of the address, as a signal. */
-export const param = (name: string): ReadonlySignal<string | undefined> => computed(() => address.value.params[name]);
 
 /** A whole number of the address, where there is one. */
 export function count(name: string): number | undefined {

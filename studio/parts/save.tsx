@@ -8,8 +8,6 @@ export interface Savings {
   readonly name: string;
   readonly svg?: () => string | Promise<string>;
   readonly html?: () => string | Promise<string>;
-  /** Where it is drawn on a canvas and nowhere else. */
-  readonly canvas?: () => HTMLCanvasElement | null;
   readonly json?: () => unknown;
 }
 
@@ -48,7 +46,7 @@ const blobOf = (canvas: HTMLCanvasElement): Promise<Blob> =>
     ),
   );
 
-export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
+export function SaveMenu({ name, svg, html, json }: Savings) {
   const [isOpen, setOpen] = useState(false);
   const [failed, setFailed] = useState<string>();
   const menu = useRef<HTMLDivElement>(null);
@@ -77,15 +75,6 @@ export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
   const kinds: readonly (readonly [label: string, work: (() => Promise<void>) | undefined])[] = [
     ["SVG", svg && (async () => download(`${name}.svg`, svgBlob(await svg())))],
     ["PNG", svg && (async () => download(`${name}.png`, await pngOf(await svg())))],
-    [
-      "PNG",
-      !svg && canvas
-        ? async () => {
-            const drawn = canvas();
-            if (drawn) download(`${name}.png`, await blobOf(drawn));
-          }
-        : undefined,
-    ],
     ["a page of its own", html && (async () => download(`${name}.html`, new Blob([await html()], { type: "text/html" })))],
     ["JSON", json && (async () => download(`${name}.json`, new Blob([JSON.stringify(json())], { type: "application/json" })))],
   ];

@@ -1,7 +1,7 @@
 import type { Lens } from "../../../src/inspection/lens.ts";
 import type { Activation } from "../../../src/inspection/observe.ts";
 import { attentionScale, type Scale, scaleOf } from "../../../src/pictures/scale.ts";
-import { address, put } from "../../address.ts";
+import { count, put } from "../../address.ts";
 import { percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
@@ -328,4 +328,4 @@ function Switches({ sight, place, head }: { readonly sight: Sight; readonly plac
   );
 }
 
-export const headNow = (): number => Number(address.value.params.head ?? 0) || 0;
+export const headNow = (): number => count("head") ?? 0;
