@@ -1,3 +1,4 @@
+import { useEffect, useState } from "preact/hooks";
 import { address, count, put } from "../address.ts";
 import { computer } from "../compute/place.ts";
 import { RunPicker } from "../parts/run-picker.tsx";
@@ -73,7 +74,8 @@ function Steps({ name }: { readonly name: string }) {
   );
 }
 
-function Model({ name, step }: { readonly name: string; readonly step: number | undefined }) {
+function Model({ name, step: wanted }: { readonly name: string; readonly step: number | undefined }) {
+  const [step, setStep] = useState(wanted);
   const { text: givenText, target: givenTarget } = address.value.params;
   const isThere = canBeOpened(name, step);
   const waited = useAnswer(
@@ -93,6 +95,10 @@ function Model({ name, step }: { readonly name: string; readonly step: number | 
       : undefined,
     [name, step, givenText, givenTarget, isThere],
   );
+  // Whoever slides over many steps waits for the one that is being opened and then for the last, and not for all between them.
+  useEffect(() => {
+    if (waited.state !== "loading" && step !== wanted) setStep(wanted);
+  }, [waited.state, step, wanted]);
   const pinned = count("pin");
   const last = shown(waited); // its words stand until the next are there
   if (!isThere) return <Unsaved name={name} />;
