@@ -1,4 +1,4 @@
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 
 // What is looked at is in the address, all of it: `#look?run=book-lm&text=Call%20me&layer=0`. So a reload, the back button and a link to
 // somebody else's screen lead to the same sight.
@@ -24,9 +24,14 @@ export function written({ place, params }: Address): string {
 
 export const address = signal<Address>(read(location.hash));
 
+/** As the browser had it when it was last read or written. */
+let known = location.hash;
+
 /** The browser tells of another address later than it has one, so whoever changes it asks first. */
 function settle(): void {
-  if (location.hash !== written(address.value)) address.value = read(location.hash);
+  if (location.hash === known) return;
+  known = location.hash;
+  address.value = read(known);
 }
 
 addEventListener("hashchange", settle);
@@ -46,27 +51,32 @@ export type Params = Readonly<Record<string, string | number | undefined>>;
 const text = (params: Params): Record<string, string> =>
   Object.fromEntries(Object.entries(params).flatMap(([name, value]) => (value === undefined ? [] : [[name, `${value}`]])));
 
-/** Another place: the back button leads here again. */
-export function go(place: PlaceName, params: Params = {}): void {
-  const next = { place, params: text(params) };
-  history.pushState(null, "", written(next));
+function write(next: Address, way: "replace" | "push"): void {
+  try {
+    if (way === "push") history.pushState(null, "", written(next));
+    else history.replaceState(null, "", written(next));
+  } catch {
+    // Safari refuses more than a hundred in half a minute, as somebody slides: the next one that it takes has all of it
+  }
+  known = location.hash; // others leave out what comes too often without a word
   address.value = next;
 }
 
-/** The same place with other settings. What changes while somebody types or slides is no step to go back over. */
-export function put(params: Params, history: "replace" | "push" = "replace"): void {
+/** Another place: the back button leads here again. */
+export const go = (place: PlaceName, params: Params = {}): void => write({ place, params: text(params) }, "push");
+
+/**
+ * The same place with other settings. What changes while somebody types or slides is no step to go back over. Effects may call it: it only peeks at
+ * the address, and leaves one alone that says so already, or they would follow from themselves without end.
+ */
+export function put(params: Params, way: "replace" | "push" = "replace"): void {
   settle();
-  const { place, params: before } = address.value;
+  const { place, params: before } = address.peek();
   const merged = { ...before, ...text(params) };
   for (const [name, value] of Object.entries(params)) if (value === undefined || value === "") delete merged[name];
   const next = { place, params: merged };
-  if (history === "push") window.history.pushState(null, "", written(next));
-  else window.history.replaceState(null, "", written(next));
-  address.value = next;
+  if (written(next) !== written(address.peek())) write(next, way);
 }
-
-/** One setting of the address, as a signal. */
-export const param = (name: string): ReadonlySignal<string | undefined> => computed(() => address.value.params[name]);
 
 /** A whole number of the address, where there is one. */
 export function count(name: string): number | undefined {

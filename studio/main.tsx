@@ -4,8 +4,8 @@ import type { Computer } from "../src/worker/computer.ts";
 import { begin } from "./compute/place.ts";
 import { Shell } from "./shell.tsx";
 import { goOn } from "./stores/going.ts";
-import { forgetAll } from "./stores/models.ts";
-import { refreshRuns } from "./stores/runs.ts";
+import { forgetAll, messageOf } from "./stores/models.ts";
+import { refreshRuns, runsError } from "./stores/runs.ts";
 
 z.config({ jitless: true }); // the page's policy allows no eval
 
@@ -21,4 +21,8 @@ async function connected(computer: Computer): Promise<void> {
   await goOn(computer);
 }
 
-void begin((computer) => void connected(computer));
+void begin((computer) => {
+  connected(computer).catch((error) => {
+    runsError.value = messageOf(error);
+  });
+});

@@ -1,10 +1,11 @@
 import type { ComponentType } from "preact";
-import { address, link, type PlaceName, places } from "./address.ts";
+import { address, link, type PlaceName, places, written } from "./address.ts";
 import { Ask } from "./ask/ask.tsx";
 import { Compare } from "./compare/compare.tsx";
 import { badge, standing } from "./compute/place.ts";
 import { Learn } from "./learn/learn.tsx";
 import { Look } from "./look/look.tsx";
+import { Guard } from "./parts/guard.tsx";
 import { Failed, Loading } from "./parts/states.tsx";
 import { choose, theme } from "./parts/theme.ts";
 import { lives } from "./stores/live.ts";
@@ -51,7 +52,11 @@ export function Shell() {
       </header>
       <main id="main" class={`place-${place}`} tabIndex={-1}>
         <Connected />
-        {standing.value.state !== "failed" && <Room />}
+        {standing.value.state !== "failed" && (
+          <Guard of={written(address.value)}>
+            <Room />
+          </Guard>
+        )}
       </main>
     </>
   );

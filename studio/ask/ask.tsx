@@ -1,7 +1,8 @@
 import { address, count, put } from "../address.ts";
 import { RunPicker } from "../parts/run-picker.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
+import { Answered, Empty, Unsaved } from "../parts/states.tsx";
 import { type Tab, Tabs } from "../parts/tabs.tsx";
+import { canBeOpened } from "../stores/live.ts";
 import { useAnswer, withModel } from "../stores/models.ts";
 import { folderOf, nameOf, openable } from "../stores/runs.ts";
 import { promptOf } from "../stores/sample-text.ts";
@@ -53,10 +54,12 @@ function chooseRun(run: string): void {
 }
 
 function Model({ name, step }: { readonly name: string; readonly step: number | undefined }) {
+  const isThere = canBeOpened(name, step);
   const waited = useAnswer(
-    () => withModel(name, step, async (model) => ({ facts: model.facts, example: await exampleOf(model) })),
-    [name, step],
+    isThere ? () => withModel(name, step, async (model) => ({ facts: model.facts, example: await exampleOf(model) })) : undefined,
+    [name, step, isThere],
   );
+  if (!isThere) return <Unsaved name={name} />;
   return (
     <Answered waited={waited} what="The model is being opened.">
       {(found) => <Rooms asked={{ name, step, ...found }} />}

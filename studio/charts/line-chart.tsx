@@ -29,9 +29,6 @@ export interface LineChartProps {
   readonly version?: number;
   /** The whole way, also where nothing was drawn yet: so nothing moves sideways while it goes on. */
   readonly until?: number;
-  readonly canvas?: { current: HTMLCanvasElement | null };
-  /** Called with the step that is pointed at. */
-  readonly point?: (step: number | undefined) => void;
   /** Whether each line has its name at its end. */
   readonly names?: "at-ends" | "none";
 }
@@ -51,7 +48,7 @@ interface Layout {
 }
 
 export function LineChart(props: LineChartProps) {
-  const { label, lines, height = 220, scale = "linear", version, until, canvas, point, names = "none" } = props;
+  const { label, lines, height = 220, scale = "linear", version, until, names = "none" } = props;
   const own = useRef<HTMLCanvasElement>(null);
   const above = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(0);
@@ -59,7 +56,6 @@ export function LineChart(props: LineChartProps) {
   useEffect(() => {
     const element = own.current;
     if (!element) return;
-    if (canvas) canvas.current = element;
     const observer = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
     observer.observe(element);
     return () => observer.disconnect();
@@ -80,18 +76,13 @@ export function LineChart(props: LineChartProps) {
     const context = cleared(above.current, width, height);
     if (context && at !== undefined) drawPointed(context, lines, layout, at);
   }, [layout, at, colours]);
-  const move = (step: number | undefined) => {
-    if (step === at) return;
-    setAt(step);
-    point?.(step);
-  };
   const stepAt = (place: number) => Math.round(layout.xs.value((place - margins.left) / Math.max(1, width - margins.left - layout.right)));
   const last = lines.reduce((most, { series }) => Math.max(most, series.steps.at(-1) ?? 0), 0);
   const walk = (event: KeyboardEvent) => {
     const by = { ArrowRight: 1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    move(Math.min(last, Math.max(0, (at ?? last) + by * Math.max(1, Math.round(last / 100)))));
+    setAt(Math.min(last, Math.max(0, (at ?? last) + by * Math.max(1, Math.round(last / 100)))));
   };
   const words = told(lines, at ?? last);
   return (
@@ -105,10 +96,10 @@ export function LineChart(props: LineChartProps) {
         aria-valuenow={at ?? last}
         aria-valuetext={words}
         tabIndex={0}
-        onPointerMove={(event) => move(Math.min(last, Math.max(0, stepAt(event.offsetX))))}
-        onPointerLeave={() => move(undefined)}
+        onPointerMove={(event) => setAt(Math.min(last, Math.max(0, stepAt(event.offsetX))))}
+        onPointerLeave={() => setAt(undefined)}
         onKeyDown={walk}
-        onBlur={() => move(undefined)}
+        onBlur={() => setAt(undefined)}
       >
         <canvas ref={own} style={{ height: `${height}px` }} />
         <canvas ref={above} class="above" style={{ height: `${height}px` }} />

@@ -16,8 +16,8 @@ export function Compare() {
   const { params } = address.value;
   useEffect(() => void refreshRuns(), []);
   const all = runs.value;
-  if (runsError.value !== undefined) return <Failed message={runsError.value} />;
-  if (!all) return null;
+  const failed = runsError.value;
+  if (!all) return failed === undefined ? null : <Failed message={failed} />;
   if (all.length === 0)
     return (
       <Empty>
@@ -38,6 +38,7 @@ export function Compare() {
   return (
     <div class="stack compare">
       <h1 class="visually-hidden">Compare runs</h1>
+      {failed !== undefined && <Failed message={failed} />}
       <div class="row">
         <label class="row">
           Filter

@@ -1,9 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
 import type { Run } from "../../src/worker/run.ts";
 import { address, link, put } from "../address.ts";
 import { percent } from "../parts/numbers.ts";
 import { RunPicker } from "../parts/run-picker.tsx";
 import { Answered } from "../parts/states.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { TokenText } from "../parts/token-strip.tsx";
 import { shown, useAnswer, withModel } from "../stores/models.ts";
 import { folderOf, nameOf, openable } from "../stores/runs.ts";
@@ -67,32 +67,12 @@ export function SideBySide({ picked }: { readonly picked: readonly string[] }) {
       <header>
         <h2 id="beside-title">One text through two models</h2>
       </header>
-      <TextField text={text} change={(next) => put({ text: next })} />
+      <TextField label="Text that both read" rows={2} rest={500} value={text} change={(next) => put({ text: next })} />
       <div class="beside">
         <Side side="left" name={left} text={text} />
         <Side side="right" name={right} text={text} />
       </div>
     </section>
-  );
-}
-
-const restMs = 500;
-
-function TextField({ text, change }: { readonly text: string; readonly change: (text: string) => void }) {
-  const [typed, setTyped] = useState<string>();
-  useEffect(() => {
-    if (typed === undefined) return;
-    const timer = setTimeout(() => {
-      change(typed);
-      setTyped(undefined);
-    }, restMs);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <label class="stack">
-      <small>Text that both read</small>
-      <textarea rows={2} dir="auto" value={typed ?? text} onInput={(event) => setTyped(event.currentTarget.value)} />
-    </label>
   );
 }
 

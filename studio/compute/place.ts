@@ -52,10 +52,16 @@ export function badge(): { readonly short: string; readonly long: string } {
   const { value } = standing;
   if (value.state === "connecting") return { short: "starting", long: "Looking for what computes." };
   if (value.state !== "ready") return { short: "not connected", long: value.message };
-  const { device } = value.computer.report;
+  const { device, storage } = value.computer.report;
   const threads = `${device.threads} ${device.threads === 1 ? "thread" : "threads"}`;
   if (kind === "house")
     return { short: "on this machine", long: `Computed by qkv on this machine, with ${threads}. Runs lie in its folder.` };
   const why = device.threadsReason ? ` ${device.threadsReason}.` : "";
-  return { short: "in this page", long: `Computed in this page (${device.chosen}, ${threads}).${why} Runs are kept by the browser.` };
+  const where = storage.kept
+    ? "Runs are kept by the browser."
+    : `Runs are gone with this page: ${storage.reason ?? "the browser keeps none"}.`;
+  return {
+    short: storage.kept ? "in this page" : "in this page, kept nowhere",
+    long: `Computed in this page (${device.chosen}, ${threads}).${why} ${where}`,
+  };
 }

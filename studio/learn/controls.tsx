@@ -3,8 +3,9 @@ import { put } from "../address.ts";
 import { computer } from "../compute/place.ts";
 import { resumeTraining } from "../stores/going.ts";
 import { forgetLive, type Live } from "../stores/live.ts";
-import { forgetAll, messageOf } from "../stores/models.ts";
+import { closeRun, messageOf } from "../stores/models.ts";
 import { refreshRuns, runNamed, runs } from "../stores/runs.ts";
+import { setPrompt } from "../stores/sample-text.ts";
 import { unwish } from "../stores/wishes.ts";
 import { firstVisitIsOver } from "./first.ts";
 
@@ -12,18 +13,23 @@ import { firstVisitIsOver } from "./first.ts";
 
 export function Controls({ live }: { readonly live: Live }) {
   const [asked, setAsked] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   const [failed, setFailed] = useState<string>();
   const state = live.state.value;
   const facts = runNamed(live.name);
   const attempt = (work: () => Promise<unknown>) => {
     setFailed(undefined);
-    work().catch((error) => setFailed(messageOf(error)));
+    setBusy(true); // a second click would begin it twice
+    work()
+      .catch((error) => setFailed(messageOf(error)))
+      .finally(() => setBusy(false));
   };
   const remove = async () => {
     setAsked(false);
     unwish(live.name);
     await computer().remove({ run: live.run });
-    forgetAll();
+    closeRun(live.name);
+    setPrompt(live.run, undefined);
     if ((runs.value?.length ?? 0) <= 1) firstVisitIsOver();
     forgetLive(live.name);
     await refreshRuns();
@@ -59,15 +65,15 @@ export function Controls({ live }: { readonly live: Live }) {
         </button>
       )}
       {live.isOver && facts && facts.step < facts.steps && !facts.training && (
-        <button type="button" class="first" onClick={() => attempt(() => resumeTraining(live.name))}>
+        <button type="button" class="first" disabled={isBusy} onClick={() => attempt(() => resumeTraining(live.name))}>
           Go on from step {facts.step.toLocaleString("en")}
         </button>
       )}
       {live.isOver && facts && facts.step >= facts.steps && (
-        <MoreSteps steps={facts.steps} go={(steps) => attempt(() => resumeTraining(live.name, steps))} />
+        <MoreSteps steps={facts.steps} isBusy={isBusy} go={(steps) => attempt(() => resumeTraining(live.name, steps))} />
       )}
       {live.isOver && facts && (
-        <button type="button" onClick={() => setAsked(true)}>
+        <button type="button" disabled={isBusy} onClick={() => setAsked(true)}>
           Remove
         </button>
       )}
@@ -77,9 +83,9 @@ export function Controls({ live }: { readonly live: Live }) {
 }
 
 /** What is done can go on to more steps. */
-function MoreSteps({ steps, go }: { readonly steps: number; readonly go: (steps: number) => void }) {
-  const [typed, setTyped] = useState("");
-  const wanted = Number(typed || 2 * steps);
+function MoreSteps({ steps, isBusy, go }: { readonly steps: number; readonly isBusy: boolean; readonly go: (steps: number) => void }) {
+  const [typed, setTyped] = useState<string>();
+  const wanted = Number(typed ?? 2 * steps);
   return (
     <form
       class="row"
@@ -88,13 +94,16 @@ function MoreSteps({ steps, go }: { readonly steps: number; readonly go: (steps:
         if (wanted > steps) go(wanted);
       }}
     >
-      <button type="submit">Go on to step</button>
+      <button type="submit" disabled={isBusy}>
+        Go on to step
+      </button>
       <input
         type="number"
         class="short-number"
         aria-label="The step to go on to"
         min={steps + 1}
-        value={typed || 2 * steps}
+        required
+        value={typed ?? 2 * steps}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />
     </form>

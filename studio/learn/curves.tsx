@@ -1,4 +1,3 @@
-import { useRef } from "preact/hooks";
 import { lossCurves } from "../../src/pictures/loss-curves.ts";
 import { address, put } from "../address.ts";
 import { Legend } from "../charts/legend.tsx";
@@ -14,7 +13,6 @@ export function Curves({ live }: { readonly live: Live }) {
   const version = live.version.value;
   void theme.value; // its colours
   const scale = address.value.params.scale === "log" ? "log" : "linear";
-  const canvas = useRef<HTMLCanvasElement>(null);
   const lines: readonly Line[] = [
     { name: "every step", series: live.loss, colour: seriesColour(0), weight: "faint" },
     { name: "loss", series: smoothed(live.loss, usualShare(live.steps)), colour: seriesColour(0) },
@@ -37,7 +35,7 @@ export function Curves({ live }: { readonly live: Live }) {
           <SaveMenu name={`${live.name}-loss`} svg={() => drawn(live)} json={() => numbers(live)} />
         </span>
       </header>
-      <LineChart label="Loss by step" lines={lines} height={260} scale={scale} version={version} until={live.steps} canvas={canvas} />
+      <LineChart label="Loss by step" lines={lines} height={260} scale={scale} version={version} until={live.steps} />
       <h3>Learning rate</h3>
       <LineChart
         label="Learning rate by step"

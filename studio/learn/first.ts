@@ -1,5 +1,6 @@
 import { put } from "../address.ts";
 import { beginTraining } from "../stores/going.ts";
+import { keep, kept } from "../stores/kept.ts";
 import { lives } from "../stores/live.ts";
 import { runs } from "../stores/runs.ts";
 
@@ -11,10 +12,9 @@ export const firstName = "first-steps";
 const key = "qkv-first-visit";
 let begun = false;
 
-export const isFirstVisit = (): boolean =>
-  !begun && runs.value?.length === 0 && lives.value.size === 0 && localStorage.getItem(key) !== "over";
+export const isFirstVisit = (): boolean => !begun && runs.value?.length === 0 && lives.value.size === 0 && kept(key) !== "over";
 
-export const firstVisitIsOver = (): void => localStorage.setItem(key, "over");
+export const firstVisitIsOver = (): void => keep(key, "over");
 
 /** Two layers of four heads learn to guess the next character of the beginning of a book. */
 export async function beginFirst(): Promise<void> {

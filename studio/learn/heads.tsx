@@ -3,12 +3,14 @@ import type { AttentionHead } from "../../src/inspection/look.ts";
 import { colourAt } from "../../src/pictures/colour.ts";
 import { link } from "../address.ts";
 import type { Live } from "../stores/live.ts";
+import { isLookedAt } from "../stores/sample-text.ts";
 import { chosenSnapshot } from "./chosen.ts";
 
 // Where each head looks while the model reads the same beginning: small patterns that change as it learns.
 
 export function Heads({ live }: { readonly live: Live }) {
-  const { snapshot } = chosenSnapshot(live);
+  const { at, snapshot } = chosenSnapshot(live);
+  const step = at < live.snapshots.value.length - 1 ? snapshot?.step : undefined; // of an earlier one, the model as it was then
   const look = snapshot?.look;
   if (!look && live.isOver && !snapshot) return null;
   return (
@@ -21,22 +23,28 @@ export function Heads({ live }: { readonly live: Live }) {
         {look
           ? look.layers.map(({ layer, heads }) => (
               <div key={layer} class="head-row">
-                <small>layer {layer + 1}</small>
+                <small>layer {layer}</small>
                 <div class="head-cells">
                   {heads.map((head) => (
                     <a
                       key={head.head}
                       class="head-link"
-                      href={link("look", { run: live.name, view: "attention", layer, head: head.head, text: snapshot.prompt })}
-                      title={`Layer ${layer + 1}, head ${head.head + 1}: look at it`}
+                      href={link("look", { run: live.name, step, view: "attention", layer, head: head.head, text: snapshot.prompt })}
+                      title={`Layer ${layer}, head ${head.head}: look at it`}
                     >
-                      <Pattern head={head} label={`Pattern of layer ${layer + 1}, head ${head.head + 1}`} />
+                      <Pattern head={head} label={`Pattern of layer ${layer}, head ${head.head}`} />
                     </a>
                   ))}
                 </div>
               </div>
             ))
-          : snapshot && <p class="soft">This model has no attention to look at.</p>}
+          : snapshot && (
+              <p class="soft">
+                {isLookedAt(snapshot.prompt)
+                  ? "This model has no attention to look at."
+                  : "What it reads is too long to draw where every head looks; a shorter text is drawn."}
+              </p>
+            )}
       </div>
     </section>
   );

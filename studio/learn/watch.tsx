@@ -29,7 +29,7 @@ export function Watch({ name }: { readonly name: string }) {
       () => setFailed(undefined),
       (error) => setFailed(messageOf(error)),
     );
-  }, [modified, over, standing.value.state]);
+  }, [modified, over, live === undefined, standing.value.state]);
   if (live) return <Sight live={live} />;
   if (failed !== undefined) return <Failed message={failed} />;
   if (runs.value && !facts) return <Failed message={`There is no run called ${name} here; it may have been removed.`} />;
@@ -93,7 +93,7 @@ const FirstWords = () => (
 );
 
 function Warnings({ live }: { readonly live: Live }) {
-  const all = [...new Set(live.warnings.value)];
+  const all = live.warnings.value;
   if (all.length === 0) return null;
   return (
     <ul class="warnings" aria-label="Warnings">

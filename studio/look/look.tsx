@@ -3,11 +3,12 @@ import { address, count, put } from "../address.ts";
 import { computer } from "../compute/place.ts";
 import { RunPicker } from "../parts/run-picker.tsx";
 import { Slider } from "../parts/slider.tsx";
-import { Answered, Empty } from "../parts/states.tsx";
+import { Answered, Empty, Unsaved } from "../parts/states.tsx";
 import { type Tab, Tabs } from "../parts/tabs.tsx";
+import { TextField } from "../parts/text-field.tsx";
 import { pointedSource, TokenStrip } from "../parts/token-strip.tsx";
-import { lives } from "../stores/live.ts";
-import { useAnswer, withModel } from "../stores/models.ts";
+import { canBeOpened, lives } from "../stores/live.ts";
+import { shown, useAnswer, withModel } from "../stores/models.ts";
 import { folderOf, nameOf, openable } from "../stores/runs.ts";
 import { promptOf } from "../stores/sample-text.ts";
 import { AttentionRoom } from "./attention/room.tsx";
@@ -23,6 +24,9 @@ const views: readonly Tab<ViewName>[] = [
   { name: "attention", label: "Attention" },
   { name: "causes", label: "Causes" },
 ];
+
+/** What an address says of one model and its text, and of no other. */
+const ofRun = ["step", "text", "target", "pin", "key", "source", "other", "changes", "answer", "label"];
 
 export function Look() {
   const { params } = address.value;
@@ -40,9 +44,7 @@ export function Look() {
         <RunPicker
           label="Model"
           chosen={name}
-          choose={(run) =>
-            put({ run, step: undefined, text: undefined, target: undefined, pin: undefined, key: undefined, source: undefined }, "push")
-          }
+          choose={(run) => put({ ...Object.fromEntries(ofRun.map((one) => [one, undefined])), run }, "push")}
         />
         <Steps name={name} />
       </div>
@@ -72,27 +74,37 @@ function Steps({ name }: { readonly name: string }) {
   );
 }
 
-function Model({ name, step }: { readonly name: string; readonly step: number | undefined }) {
+function Model({ name, step: wanted }: { readonly name: string; readonly step: number | undefined }) {
+  const [step, setStep] = useState(wanted);
   const { text: givenText, target: givenTarget } = address.value.params;
+  const isThere = canBeOpened(name, step);
   const waited = useAnswer(
-    async () =>
-      withModel(name, step, async (model) => {
-        const text = givenText ?? ((await promptOf(model, folderOf(name))) || "To be or not to be");
-        const { facts } = model;
-        const target =
-          facts.readsSource && facts.writes ? (givenTarget ?? (await model.translate([text], { warn: () => {} }))[0].target) : undefined;
-        const { tokens, targetTokens, ...inside } = await model.taps(text, [], { ...(target !== undefined && { target }), warn: () => {} });
-        return { facts, text, target, tokens, targetTokens, inside };
-      }),
-    [name, step, givenText, givenTarget],
+    isThere
+      ? () =>
+          withModel(name, step, async (model) => {
+            const text = givenText ?? ((await promptOf(model, folderOf(name))) || "To be or not to be");
+            const { facts } = model;
+            const target =
+              facts.readsSource && facts.writes
+                ? (givenTarget ?? (await model.translate([text], { warn: () => {} }))[0].target)
+                : undefined;
+            const asked = { ...(target !== undefined && { target }), warn: () => {} };
+            const { tokens, targetTokens, ...inside } = await model.taps(text, [], asked);
+            return { facts, text, target, tokens, targetTokens, inside };
+          })
+      : undefined,
+    [name, step, givenText, givenTarget, isThere],
   );
+  // Whoever slides over many steps waits for the one that is being opened and then for the last, and not for all between them.
+  useEffect(() => {
+    if (waited.state !== "loading" && step !== wanted) setStep(wanted);
+  }, [waited.state, step, wanted]);
   const pinned = count("pin");
+  const last = shown(waited); // its words stand until the next are there
+  if (!isThere) return <Unsaved name={name} />;
   return (
     <>
-      <Texts
-        text={givenText ?? (waited.state === "ready" ? waited.answer.text : "")}
-        target={givenTarget ?? (waited.state === "ready" ? waited.answer.target : undefined)}
-      />
+      <Texts text={givenText ?? last?.text ?? ""} target={givenTarget ?? last?.target} />
       <Answered waited={waited} what="The model is being opened.">
         {(found) => (
           <Views
@@ -110,43 +122,27 @@ function Model({ name, step }: { readonly name: string; readonly step: number | 
   );
 }
 
+const field = { rows: 2, rest: 400 };
+
 /** What the model reads; it reads it when the typing rests. */
 function Texts({ text, target }: { readonly text: string; readonly target: string | undefined }) {
   return (
     <div class="stack">
       <TextField
+        {...field}
         label="Text"
         value={text}
         change={(value) => put({ text: value, pin: undefined, key: undefined, source: undefined, target: undefined })}
       />
       {target !== undefined && (
         <TextField
+          {...field}
           label="Target"
           value={target}
           change={(value) => put({ target: value, pin: undefined, key: undefined, source: undefined })}
         />
       )}
     </div>
-  );
-}
-
-const restMs = 400;
-
-function TextField({ label, value, change }: { readonly label: string; readonly value: string; readonly change: (value: string) => void }) {
-  const [typed, setTyped] = useState<string>();
-  useEffect(() => {
-    if (typed === undefined || typed === "") return; // who empties it is about to write something else
-    const timer = setTimeout(() => {
-      change(typed);
-      setTyped(undefined);
-    }, restMs);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return (
-    <label class="stack">
-      <small>{label}</small>
-      <textarea rows={2} dir="auto" value={typed ?? value} onInput={(event) => setTyped(event.currentTarget.value)} />
-    </label>
   );
 }
 

@@ -8,8 +8,6 @@ export interface Savings {
   readonly name: string;
   readonly svg?: () => string | Promise<string>;
   readonly html?: () => string | Promise<string>;
-  /** Where it is drawn on a canvas and nowhere else. */
-  readonly canvas?: () => HTMLCanvasElement | null;
   readonly json?: () => unknown;
 }
 
@@ -48,14 +46,18 @@ const blobOf = (canvas: HTMLCanvasElement): Promise<Blob> =>
     ),
   );
 
-export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
+export function SaveMenu({ name, svg, html, json }: Savings) {
   const [isOpen, setOpen] = useState(false);
   const [failed, setFailed] = useState<string>();
   const menu = useRef<HTMLDivElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
   useEffect(() => {
     if (!isOpen) return;
     const leave = (event: Event) => {
-      if (event instanceof KeyboardEvent ? event.key === "Escape" : !menu.current?.contains(event.target as Node)) setOpen(false);
+      const isKey = event instanceof KeyboardEvent;
+      if (isKey ? event.key !== "Escape" : menu.current?.contains(event.target as Node)) return;
+      setOpen(false);
+      if (isKey) button.current?.focus();
     };
     addEventListener("keydown", leave);
     addEventListener("pointerdown", leave);
@@ -66,27 +68,19 @@ export function SaveMenu({ name, svg, html, canvas, json }: Savings) {
   }, [isOpen]);
   const save = async (work: () => Promise<void>) => {
     setOpen(false);
+    button.current?.focus(); // the one that was pressed is gone
     setFailed(undefined);
     await work().catch((error) => setFailed(messageOf(error)));
   };
   const kinds: readonly (readonly [label: string, work: (() => Promise<void>) | undefined])[] = [
     ["SVG", svg && (async () => download(`${name}.svg`, svgBlob(await svg())))],
     ["PNG", svg && (async () => download(`${name}.png`, await pngOf(await svg())))],
-    [
-      "PNG",
-      !svg && canvas
-        ? async () => {
-            const drawn = canvas();
-            if (drawn) download(`${name}.png`, await blobOf(drawn));
-          }
-        : undefined,
-    ],
     ["a page of its own", html && (async () => download(`${name}.html`, new Blob([await html()], { type: "text/html" })))],
     ["JSON", json && (async () => download(`${name}.json`, new Blob([JSON.stringify(json())], { type: "application/json" })))],
   ];
   return (
     <div class="save-menu" ref={menu}>
-      <button type="button" aria-expanded={isOpen} aria-label={`Save ${name}`} onClick={() => setOpen(!isOpen)}>
+      <button type="button" ref={button} aria-expanded={isOpen} aria-label={`Save ${name}`} onClick={() => setOpen(!isOpen)}>
         Save
       </button>
       {isOpen && (

@@ -18,6 +18,11 @@ export const Loading = ({ what }: { readonly what: string }) => (
 
 export const Empty = ({ children }: { readonly children: ComponentChildren }) => <div class="note stack">{children}</div>;
 
+/** A run that is still to be saved for the first time. */
+export const Unsaved = ({ name }: { readonly name: string }) => (
+  <Loading what={`Nothing of ${name} is saved yet: it stands here as soon as it was saved for the first time.`} />
+);
+
 /** Shows an answer; until it is there the one before, so that nothing jumps, and what went wrong above it. */
 export function Answered<Answer>({
   waited,

@@ -1,4 +1,5 @@
 import { effect, signal } from "@preact/signals";
+import { keep, kept } from "../stores/kept.ts";
 
 // Light or dark: as the system has it, until somebody chooses.
 
@@ -8,8 +9,8 @@ const key = "qkv-theme";
 const system = matchMedia("(prefers-color-scheme: dark)");
 
 const chosen = (): Theme | undefined => {
-  const kept = localStorage.getItem(key);
-  return kept === "light" || kept === "dark" ? kept : undefined;
+  const word = kept(key);
+  return word === "light" || word === "dark" ? word : undefined;
 };
 
 export const theme = signal<Theme>(chosen() ?? (system.matches ? "dark" : "light"));
@@ -23,7 +24,7 @@ effect(() => {
 });
 
 export function choose(next: Theme): void {
-  localStorage.setItem(key, next);
+  keep(key, next);
   theme.value = next;
 }
 

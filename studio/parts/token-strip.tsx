@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { useState } from "preact/hooks";
 import { inkOn, type Rgb } from "../../src/pictures/colour.ts";
 
 // The text, token by token. Pointing at one lights up what belongs to it everywhere on the page; a click pins it.
@@ -37,10 +38,18 @@ export interface TokenStripProps {
 }
 
 export function TokenStrip({ tokens, label, pinned, pin, colour, title, hover = pointed }: TokenStripProps) {
+  const [reached, setReached] = useState(0); // Tab leads to one of them, and on from it: there may be hundreds
+  const first = Math.min(reached, tokens.length - 1);
   const walk = (event: KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (by === undefined || !(event.target instanceof HTMLElement)) return;
-    const next = by === 1 ? event.target.parentElement?.nextElementSibling : event.target.parentElement?.previousElementSibling;
+    if (!(event.target instanceof HTMLElement)) return;
+    const item = event.target.parentElement;
+    const list = item?.parentElement;
+    const next = {
+      ArrowRight: item?.nextElementSibling,
+      ArrowLeft: item?.previousElementSibling,
+      Home: list?.firstElementChild,
+      End: list?.lastElementChild,
+    }[event.key];
     const button = next?.querySelector("button");
     if (!button) return;
     event.preventDefault();
@@ -56,11 +65,15 @@ export function TokenStrip({ tokens, label, pinned, pin, colour, title, hover = 
             <button
               type="button"
               class={hover.value === place ? "token lit" : "token"}
+              tabIndex={place === first ? 0 : -1}
               aria-pressed={pin ? pinned === place : undefined}
               title={title?.(place)}
               style={behind ? { background: `rgb(${behind.join(" ")})`, color: inkOn(behind) } : undefined}
               onPointerEnter={() => (hover.value = place)}
-              onFocus={() => (hover.value = place)}
+              onFocus={() => {
+                setReached(place);
+                hover.value = place;
+              }}
               onBlur={() => (hover.value = undefined)}
               onClick={() => pin?.(pinned === place ? undefined : place)}
             >

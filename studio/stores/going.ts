@@ -27,9 +27,10 @@ export function beginTraining({ name, data, settings, prompt }: Beginning): Live
 }
 
 /** Goes on where it was saved; to more steps, if they are given. */
-export function resumeTraining(name: string, steps?: number): Promise<Live> {
+export async function resumeTraining(name: string, steps?: number): Promise<Live> {
+  const training = computer().resume({ run: folderOf(name) }, steps === undefined ? {} : { steps });
   wish(name);
-  return rejoin(folderOf(name), computer().resume({ run: folderOf(name) }, steps === undefined ? {} : { steps }));
+  return rejoin(folderOf(name), training);
 }
 
 /** What goes on elsewhere is followed; and what was under way when this page was left goes on, which a house sees to by itself. */

@@ -6,7 +6,7 @@ import type { JobEvent } from "../../src/worker/messages.ts";
 import { computer, kind } from "../compute/place.ts";
 import { nameOf, refreshRuns, runNamed } from "./runs.ts";
 import { Series } from "./series.ts";
-import { type Snapshot, Snapshots } from "./snapshots.ts";
+import { type Snapshot, Snapshots, thinned } from "./snapshots.ts";
 import { unwish } from "./wishes.ts";
 
 // Trainings that go on, as they are seen: everything that was told of each, and its buttons.
@@ -67,7 +67,9 @@ export class Live {
     this.run = run;
     this.#snapshots = new Snapshots(run, {
       tell: (found) => {
-        this.snapshots.value = [...this.snapshots.value.filter(({ step }) => step !== found.step), found].sort((a, b) => a.step - b.step);
+        this.snapshots.value = thinned(
+          [...this.snapshots.value.filter(({ step }) => step !== found.step), found].sort((a, b) => a.step - b.step),
+        );
       },
       aside: (work) => this.#aside(work),
     });
@@ -257,7 +259,7 @@ export class Live {
         if (!this.#isAside) this.#rests();
         break;
       case "warning":
-        this.warnings.value = [...this.warnings.value, event.sentence];
+        if (!this.warnings.value.includes(event.sentence)) this.warnings.value = [...this.warnings.value, event.sentence];
         break;
     }
     this.#redraw();
@@ -273,11 +275,19 @@ export class Live {
   }
 }
 
-/** By the run's name; those that ended stay until the page is left. */
+/** By the run's name; of those that ended, the newest. */
 export const lives = signal<ReadonlyMap<string, Live>>(new Map());
 
+/** Runs that are over, with all their points: the next ones that are looked at take the place of the oldest. */
+const mostOver = 24;
+
 const keep = (live: Live): void => {
-  lives.value = new Map(lives.value).set(live.name, live);
+  const all = new Map(lives.value);
+  all.delete(live.name); // to stand last
+  all.set(live.name, live);
+  const over = [...all.values()].filter((one) => one !== live && one.isOver);
+  for (const { name } of over.slice(0, Math.max(0, over.length - mostOver))) all.delete(name);
+  lives.value = all;
 };
 
 /** Begins to watch a training under this run's folder. */
@@ -302,10 +312,19 @@ export async function rejoin(run: string, training: Training): Promise<Live> {
 export async function recalled({ run, task, step, steps, parameters }: RunFacts): Promise<Live> {
   const live = new Live(run);
   await live.remember();
+  const other = lives.peek().get(live.name);
+  if (other && !other.isOver) return other; // somebody went on with it while its log was read
   Object.assign(live, { task, step, steps, parameters });
   live.state.value = step >= steps ? "done" : "stopped";
   keep(live);
   return live;
+}
+
+/** Whether there is something of a run to open: of one that began just now there is not, until it was saved for the first time. */
+export function canBeOpened(name: string, step?: number): boolean {
+  const [facts, live] = [runNamed(name), lives.value.get(name)];
+  if (!facts && !live) return true; // whoever opens it is told that it is not there
+  return step !== undefined || facts?.opens === true || live?.saved.value !== undefined;
 }
 
 /** A run that was removed is no longer seen. */

@@ -2,35 +2,56 @@ import { useEffect, useState } from "preact/hooks";
 import { AskError } from "../../src/entries/web.ts";
 import type { Run } from "../../src/worker/run.ts";
 import { computer, standing } from "../compute/place.ts";
-import { folderOf } from "./runs.ts";
+import { folderOf, runNamed } from "./runs.ts";
 
 // Models that are open: by run and step, the few that were used last. Whoever needs one asks here and never closes it.
 
 const most = 4;
 
 interface Entry {
-  readonly key: string;
+  readonly name: string;
+  readonly step: number | undefined;
+  /** Which weights the best ones were, as far as that was known when they were opened. */
+  weights: string | undefined;
   readonly model: Promise<Run>;
 }
 
 let open: readonly Entry[] = [];
 
-const keyOf = (name: string, step?: number): string => `${name}@${step ?? ""}`;
+/** The best weights become others while a run goes on; those of a step never do. */
+function weightsOf(name: string, step: number | undefined): string | undefined {
+  const facts = step === undefined ? runNamed(name) : undefined;
+  return facts && `${facts.step} ${facts.validLoss}`;
+}
 
 export function opened(name: string, step?: number): Promise<Run> {
-  const key = keyOf(name, step);
-  const known = open.find((one) => one.key === key);
-  const entry = known ?? { key, model: computer().open({ run: folderOf(name) }, step === undefined ? {} : { step }) };
-  const [kept, gone] = [open.filter((one) => one !== entry).slice(0, most - 1), open.filter((one) => one !== entry).slice(most - 1)];
-  open = [entry, ...kept];
-  for (const one of gone) void one.model.then((model) => model.close()).catch(() => {});
-  if (!known) entry.model.catch(() => forget(name, step));
+  const weights = weightsOf(name, step);
+  const same = open.find((one) => one.name === name && one.step === step);
+  const isOld = same?.weights !== undefined && weights !== undefined && same.weights !== weights;
+  const entry: Entry =
+    same && !isOld ? same : { name, step, weights, model: computer().open({ run: folderOf(name) }, step === undefined ? {} : { step }) };
+  entry.weights ??= weights;
+  const others = open.filter((one) => one !== entry && one !== same);
+  open = [entry, ...others.slice(0, most - 1)];
+  close([...others.slice(most - 1), ...(same && isOld ? [same] : [])]);
+  if (entry !== same) entry.model.catch(() => forget(entry.model));
   return entry.model;
 }
 
+const close = (entries: readonly Entry[]): void => {
+  for (const { model } of entries) void model.then((run) => run.close()).catch(() => {});
+};
+
 /** The next who asks opens it again. */
-export function forget(name: string, step?: number): void {
-  open = open.filter(({ key }) => key !== keyOf(name, step));
+function forget(model: Promise<Run>): void {
+  open = open.filter((one) => one.model !== model);
+}
+
+/** A run that is removed needs no memory any more. */
+export function closeRun(name: string): void {
+  const gone = open.filter((one) => one.name === name);
+  open = open.filter((one) => one.name !== name);
+  close(gone);
 }
 
 /** After a connection was lost, nothing is open any more. */
@@ -40,11 +61,13 @@ export function forgetAll(): void {
 
 /** A model that was saved again, or closed by its house, is opened anew, once. */
 export async function withModel<Answer>(name: string, step: number | undefined, use: (model: Run) => Promise<Answer>): Promise<Answer> {
+  const model = opened(name, step);
   try {
-    return await use(await opened(name, step));
+    return await use(await model);
   } catch (error) {
     if (!(error instanceof AskError) || !/closed|changed/.test(`${error.told.code} ${error.message}`)) throw error;
-    forget(name, step);
+    forget(model);
+    void model.then((run) => run.close()).catch(() => {}); // it may be closed already
     return use(await opened(name, step));
   }
 }

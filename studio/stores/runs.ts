@@ -33,14 +33,14 @@ export const runNamed = (name: string | undefined): RunFacts | undefined =>
 /** Those that can be opened, for choosing one. */
 export const openable = computed(() => (runs.value ?? []).filter(({ opens }) => opens));
 
-/** A name that no run has: the wish itself, or with a number behind it. */
-export function freeName(wish: string): string {
+/** A name that no run has, and none of the others that are given: the wish itself, or with a number behind it. */
+export function freeName(wish: string, others: Iterable<string> = []): string {
   const clean =
     wish
       .toLowerCase()
       .replace(/[^a-z0-9._-]+/g, "-")
       .replace(/^[-.]+|[-.]+$/g, "") || "run";
-  const taken = new Set((runs.value ?? []).map(({ run }) => nameOf(run)));
+  const taken = new Set([...others, ...(runs.value ?? []).map(({ run }) => nameOf(run))]);
   for (let number = 1; ; number++) {
     const name = number === 1 ? clean : `${clean}-${number}`;
     if (!taken.has(name)) return name;

@@ -1,6 +1,7 @@
 import type { AttentionLook } from "../../src/inspection/look.ts";
 import type { CallOptions, Run } from "../../src/worker/run.ts";
 import { computer } from "../compute/place.ts";
+import { keep, kept } from "./kept.ts";
 import type { Snapshot } from "./snapshots.ts";
 
 // What a model is shown again and again while it learns: a beginning of its own data, one of its held-out examples, or words of its own.
@@ -11,11 +12,14 @@ const ownTokens = 32;
 /** Characters of a prompt whose patterns are kept of every step: they grow with its square. */
 const mostLooked = 240;
 
+/** Whether a prompt is short enough for patterns of every step. */
+export const isLookedAt = (prompt: string): boolean => prompt.length <= mostLooked;
+
 /** By run, and beyond this page: the prompt stays the same for a whole training, or nothing could be compared. */
 const key = (run: string): string => `qkv-prompt:${run}`;
 
 /** What was chosen for a run before. */
-export const promptSet = (run: string): string | undefined => localStorage.getItem(key(run)) ?? undefined;
+export const promptSet = (run: string): string | undefined => kept(key(run));
 
 export async function promptOf(model: Run, run: string): Promise<string> {
   const known = promptSet(run);
@@ -25,13 +29,8 @@ export async function promptOf(model: Run, run: string): Promise<string> {
   return found;
 }
 
-export function setPrompt(run: string, prompt: string): void {
-  try {
-    localStorage.setItem(key(run), prompt);
-  } catch {
-    // the browser's storage is full of other things: it is chosen anew the next time
-  }
-}
+/** Undefined: the next who asks chooses one anew. */
+export const setPrompt = (run: string, prompt: string | undefined): void => keep(key(run), prompt);
 
 /** A language model's own words, since they are made of tokens that it knows, whatever it read. */
 async function chosen(model: Run, run: string): Promise<string> {
@@ -46,12 +45,13 @@ async function chosen(model: Run, run: string): Promise<string> {
 export async function sampleOf(model: Run, run: string, options: CallOptions): Promise<Omit<Snapshot, "step">> {
   const prompt = await promptOf(model, run);
   const text = await answerOf(model, prompt, options);
-  const look =
-    prompt.length > mostLooked
-      ? undefined
-      : ((await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined); // there may be none
+  const look = isLookedAt(prompt) && ((await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined); // there may be none
   return { prompt, text, ...(look && { look }) };
 }
+
+/** A text whose last word is to be found, unless it has a mask already. */
+const hidden = (prompt: string, mask: string): string =>
+  prompt.includes(mask) ? prompt : `${prompt.trimEnd().replace(/\S+$/, "")}${mask}`;
 
 async function answerOf(model: Run, prompt: string, options: CallOptions): Promise<string> {
   switch (model.facts.task) {
@@ -63,6 +63,12 @@ async function answerOf(model: Run, prompt: string, options: CallOptions): Promi
       return (await model.tag([prompt], options))[0].tags.join(" ");
     case "translate":
       return (await model.translate([prompt], options))[0].target;
+    case "mlm": {
+      const [{ masks }] = await model.fill([hidden(prompt, model.facts.mask ?? "<mask>")], { ...options, top: 1 });
+      return masks[0]?.[0]?.text ?? "";
+    }
+    case "embed":
+      return ""; // vectors say nothing that could be read
     default:
       return (await model.samples([prompt], { ...options, tokens: writtenTokens, temperature: 0.8, seed: 1 }))[0][0].text;
   }

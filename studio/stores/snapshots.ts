@@ -14,6 +14,12 @@ export interface Snapshot {
   readonly look?: AttentionLook;
 }
 
+/** Patterns of all heads are many numbers, and a long training is saved often: then every second one goes, but the first and the last. */
+const mostKept = 96;
+
+export const thinned = (all: readonly Snapshot[]): readonly Snapshot[] =>
+  all.length <= mostKept ? all : all.filter((_, i) => i % 2 === 0 || i === all.length - 1);
+
 /** Milliseconds between two: twice as long as the last one took, and a little more. */
 const rest = 1000;
 

@@ -1,11 +1,13 @@
+import { keep, kept } from "./kept.ts";
+
 // Trainings that somebody wants to go on, by name: remembered beyond this page, so that a reload, or a tab that crashed, only interrupts them.
 
 const key = "qkv-going";
 
 const read = (): readonly string[] => {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
+    const found: unknown = JSON.parse(kept(key) ?? "[]");
+    return Array.isArray(found) ? found.filter((one) => typeof one === "string") : [];
   } catch {
     return [];
   }
@@ -13,10 +15,6 @@ const read = (): readonly string[] => {
 
 export const wished = read;
 
-export function wish(name: string): void {
-  localStorage.setItem(key, JSON.stringify([...new Set([...read(), name])]));
-}
+export const wish = (name: string): void => keep(key, JSON.stringify([...new Set([...read(), name])]));
 
-export function unwish(name: string): void {
-  localStorage.setItem(key, JSON.stringify(read().filter((one) => one !== name)));
-}
+export const unwish = (name: string): void => keep(key, JSON.stringify(read().filter((one) => one !== name)));

@@ -98,12 +98,20 @@ describe("a place of the map", () => {
   });
 
   it("has the sizes of its model in its formula", () => {
-    const { config, columns } = drawn("decoder");
-    const place = (kind: Place["kind"]) => walkOf(columns).find((one) => one.kind === kind) as Place;
-    const of = (kind: Place["kind"]) => leaves(formulaOf(place(kind), config, { time: 5, keys: 5, vocab: 11 }) ?? "").join(" ");
+    const of = (kind: Place["kind"], name = "decoder") => {
+      const { config, columns } = drawn(name);
+      const place = walkOf(columns).find((one) => one.kind === kind) as Place;
+      return leaves(formulaOf(place, config, { time: 5, keys: 5, vocab: 11 }) ?? "").join(" ");
+    };
     expect(of("embedded")).toBe("X 5 × 8 = E 11 × 8 [ tokens ]");
     expect(of("q")).toBe("Q 2 × 5 × 4 = X 5 × 8 W q 8 × 8 + b q");
     expect(of("scores")).toBe("E 2 × 5 × 5 = Q 2 × 5 × 4 K 2 × 5 × 4 ⊤ 4");
+    expect(of("k", "rotary, rms, gated, grouped")).toBe("K 1 × 5 × 4 = R ( X 5 × 8 W k 8 × 4 + b k )"); // keys that two heads share
+    expect(of("mask")).toBe("E ij = −∞ for j > i");
+    expect(of("mask", "tagger")).toBe("E ij = −∞ for | i − j | ≥ 2"); // a window to both sides
+    expect(of("pattern", "linear, no residual, no feed-forward")).toBe("A 2 × 5 × 5 = E ∘ M");
+    expect(of("output", "linear, no residual, no feed-forward")).toBe("X 5 × 8 ← Y");
+    expect(of("output", "post norm, no mask")).toBe("X 5 × 8 ← norm ( X + Y )");
   });
 });
 

@@ -4,10 +4,10 @@ import { address, link, put } from "../../address.ts";
 import { percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
+import { TextField } from "../../parts/text-field.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
 import { BarChoice } from "../bars.tsx";
-import { TextField } from "../text-field.tsx";
 import { Attributed } from "./attributed.tsx";
 
 // Classifying: the probability of every label as one types, and what spoke for it, word by word.

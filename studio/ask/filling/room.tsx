@@ -1,10 +1,10 @@
 import { address, put } from "../../address.ts";
 import { Answered } from "../../parts/states.tsx";
+import { TextField } from "../../parts/text-field.tsx";
 import { TokenText } from "../../parts/token-strip.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
 import { BarChoice } from "../bars.tsx";
-import { TextField } from "../text-field.tsx";
 
 // Filling in: what stood where a text has a mask.
 

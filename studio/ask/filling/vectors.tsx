@@ -1,9 +1,9 @@
 import { colourAt, hex, inkOn } from "../../../src/pictures/colour.ts";
 import { address, put } from "../../address.ts";
 import { Answered } from "../../parts/states.tsx";
+import { TextField } from "../../parts/text-field.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
-import { TextField } from "../text-field.tsx";
 import { Wide } from "../wide.tsx";
 
 // Models that give a vector for each text: how alike some lines are, by the cosine between their vectors.

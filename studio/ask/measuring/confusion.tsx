@@ -36,7 +36,13 @@ export function Confusion({
     if (down === undefined || right === undefined || !from || !(line instanceof HTMLTableRowElement)) return;
     event.preventDefault();
     const table = line.closest("table");
-    table?.rows[line.rowIndex + down]?.cells[from.cellIndex + right]?.querySelector("button")?.focus();
+    let [row, column] = [line.rowIndex, from.cellIndex];
+    let next: HTMLButtonElement | null | undefined;
+    do {
+      [row, column] = [row + down, column + right];
+      next = table?.rows[row]?.cells[column]?.querySelector("button");
+    } while (next?.disabled); // cells that nothing is behind are passed over
+    next?.focus();
   };
   return (
     <div class="stack">

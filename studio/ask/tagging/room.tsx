@@ -5,10 +5,10 @@ import { address, link, put } from "../../address.ts";
 import { percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
+import { TextField } from "../../parts/text-field.tsx";
 import { TokenText } from "../../parts/token-strip.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
-import { TextField } from "../text-field.tsx";
 import { kindOf } from "./kinds.ts";
 
 // Tagging: the tag of every token, where it stands.

@@ -20,10 +20,13 @@ export function AlignmentMap({ found: { tokens, targetTokens, matrix } }: { read
   const [columns, rows] = [tokens.map(shownOf), targetTokens.map(shownOf)];
   const left = 8 + letter * Math.max(...rows.map(({ length }) => length), 1);
   const top = 8 + letter * Math.max(...columns.map(({ length }) => length), 1);
+  const share = lit && matrix[lit[0]]?.[lit[1]]; // it may have become smaller under the pointer
   return (
     <div class="stack">
       <p class="soft" role="status">
-        {lit ? `“${rows[lit[0]]}” looks at “${columns[lit[1]]}” with ${percent(matrix[lit[0]][lit[1]])}.` : "Point at a square to read it."}
+        {share === undefined
+          ? "Point at a square to read it."
+          : `“${rows[lit?.[0] ?? 0]}” looks at “${columns[lit?.[1] ?? 0]}” with ${percent(share)}.`}
       </p>
       <Wide label="Map of the tokens">
         <svg
@@ -49,14 +52,14 @@ export function AlignmentMap({ found: { tokens, targetTokens, matrix } }: { read
             </text>
           ))}
           {matrix.flatMap((row, target) =>
-            row.map((share, source) => (
+            row.map((weight, source) => (
               <rect
                 key={`${target},${source}`}
                 x={left + cell * source}
                 y={top + cell * target}
                 width={cell - 1}
                 height={cell - 1}
-                fill={hex(colourAt("sequential", share))}
+                fill={hex(colourAt("sequential", weight))}
                 onPointerEnter={() => light([target, source])}
               />
             )),

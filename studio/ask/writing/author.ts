@@ -74,9 +74,13 @@ export class Author {
     });
   }
 
+  hasRead(given: GivenPrompt): boolean {
+    return JSON.stringify(given) === JSON.stringify(this.prompt.value?.given);
+  }
+
   /** Reads a prompt anew: what was written from another is left. */
   async read(given: GivenPrompt): Promise<void> {
-    if (JSON.stringify(given) === JSON.stringify(this.prompt.value?.given)) return;
+    if (this.hasRead(given)) return;
     await this.#work("reading", async (model, signal) => {
       const prompt = await this.#read(model, given, signal);
       batch(() => {

@@ -3,10 +3,10 @@ import { digits, percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Slider } from "../../parts/slider.tsx";
 import { Answered } from "../../parts/states.tsx";
+import { TextField } from "../../parts/text-field.tsx";
 import { TokenText } from "../../parts/token-strip.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { type Asked, quiet } from "../asked.ts";
-import { TextField } from "../text-field.tsx";
 import { Wide } from "../wide.tsx";
 import { type BeamNode, type Hypothesis, logProbabilityOf, prefixTree, scoreOf } from "./beams.ts";
 

@@ -1,12 +1,12 @@
 import { useSignalEffect } from "@preact/signals";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { GivenPrompt } from "../../../src/protocol/messages.ts";
 import { address, count, put } from "../../address.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Slider } from "../../parts/slider.tsx";
 import { Failed } from "../../parts/states.tsx";
+import { TextField } from "../../parts/text-field.tsx";
 import type { Asked } from "../asked.ts";
-import { TextField } from "../text-field.tsx";
 import { Author } from "./author.ts";
 import { branchAt, keptOf, ownerOf, textOf } from "./branches.ts";
 import { type Message, messagesOf, Turns } from "./chat.tsx";
@@ -27,14 +27,22 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
   const author = useMemo(() => new Author(asked), [name, step]);
   const isChat = facts.chat === "own";
   const turns = isChat ? messagesOf(params.chat) : [];
-  const text = params.text ?? (isChat ? "" : asked.example);
-  const prompt: GivenPrompt = isChat ? [...turns, { role: "user", content: text }] : text;
+  const text = textNow(asked);
+  const prompt = promptNow(asked);
   const said = JSON.stringify(prompt);
   const { tree: kept = "" } = params;
+  const isWanted = useRef(false); // that it goes on as soon as it has read
   useEffect(() => {
-    if (text === "") author.leave();
-    else if (kept !== "" && kept !== author.kept) void author.restore(prompt, kept, count("at") ?? 0);
-    else void author.read(prompt);
+    if (text === "") {
+      author.leave();
+      return;
+    }
+    const isKept = kept !== "" && kept !== author.kept;
+    void (isKept ? author.restore(prompt, kept, count("at") ?? 0) : author.read(prompt)).then(() => {
+      const goesOn = isWanted.current && author.hasRead(prompt);
+      isWanted.current = false;
+      if (goesOn) void author.goOn(usedSettings());
+    });
   }, [author, said, kept]);
   useEffect(() => () => author.stop(), [author]);
   useSignalEffect(() => {
@@ -44,7 +52,11 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
     author.kept = now.length > longestKept ? "" : now;
     put({ tree: author.kept || undefined, at: tree.chosen || undefined });
   });
-  const write = () => void author.goOn(usedSettings());
+  const write = () => {
+    const { tree, state } = author;
+    if (!author.hasRead(promptNow(asked))) isWanted.current = textNow(asked) !== "";
+    else if (state.value === "idle" && !branchAt(tree.value, tree.value.chosen)?.ended) void author.goOn(usedSettings());
+  };
   return (
     <div class="asking">
       <div class="stack">
@@ -52,12 +64,8 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
         <TextField
           label={isChat ? "You" : "Prompt: the model goes on with it"}
           value={text}
-          change={(value) => put({ text: value === "" ? undefined : value, tree: undefined, at: undefined, pin: undefined })}
-          keys={(event) => {
-            if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
-            event.preventDefault();
-            write();
-          }}
+          change={(value) => put({ text: value, tree: undefined, at: undefined, pin: undefined })}
+          enter={write}
         />
         <Text asked={asked} author={author} reply={isChat ? (answer) => goOnTalking(turns, text, answer) : undefined} />
       </div>
@@ -72,6 +80,14 @@ export function WritingRoom({ asked }: { readonly asked: Asked }) {
       </aside>
     </div>
   );
+}
+
+const textNow = ({ facts, example }: Asked): string => address.value.params.text ?? (facts.chat === "own" ? "" : example);
+
+/** What it is given by the address: a text, or a conversation with the next turn. */
+function promptNow(asked: Asked): GivenPrompt {
+  const text = textNow(asked);
+  return asked.facts.chat === "own" ? [...messagesOf(address.value.params.chat), { role: "user", content: text }] : text;
 }
 
 /** What was said so far, and room for the next word. */

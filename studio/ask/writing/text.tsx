@@ -47,7 +47,10 @@ export function WrittenText({ prompt, tokens, end, isWriting, pointed, pinned, f
     } else if ((event.key === "Enter" || event.key === " ") && at !== undefined) {
       event.preventDefault();
       pin(at === pinned ? undefined : at);
-    } else if (event.key === "Escape") pin(undefined);
+    } else if (event.key === "Escape") {
+      point(undefined);
+      pin(undefined);
+    }
   };
   const placeOf = ({ target }: Event): number | undefined => {
     const found = target instanceof HTMLElement ? target.closest<HTMLElement>("[data-place]") : null;

@@ -22,7 +22,7 @@ export function DataField() {
     setOver(false);
     const files = [...(event.dataTransfer?.files ?? [])];
     const text = event.dataTransfer?.getData("text/plain") ?? "";
-    put({ data: undefined });
+    leaveReady();
     attempt(() => (files.length > 0 ? giveFiles(files) : text === "" ? undefined : giveText(text)));
   };
   return (
@@ -48,7 +48,7 @@ export function DataField() {
             multiple
             accept=".txt,.tsv,.csv,.jsonl,text/*"
             onChange={({ currentTarget: { files } }) => {
-              put({ data: undefined });
+              leaveReady();
               attempt(() => giveFiles([...(files ?? [])]));
             }}
           />
@@ -101,11 +101,20 @@ export function DataField() {
   );
 }
 
+/** Other data is given: what was set for that which was ready goes with it, unless somebody has changed it. */
+function leaveReady(): void {
+  const { params } = address.value;
+  const set = Object.entries(ready.find(({ name }) => name === params.data)?.settings ?? {});
+  const gone = set.filter(([path, value]) => params[`set.${path}`] === value).map(([path]) => [`set.${path}`, undefined]);
+  put({ data: undefined, ...Object.fromEntries(gone) });
+}
+
 /** Data that is ready stands in the address: whoever gets the link has it too. */
 export async function takeReady(name: string): Promise<void> {
   const chosen = ready.find((one) => one.name === name);
   if (!chosen) return;
   giveText(await chosen.text(), chosen.file);
+  leaveReady();
   const { params } = address.value;
   const fresh = Object.entries(chosen.settings ?? {}).filter(([path]) => params[`set.${path}`] === undefined);
   put({ data: name, ...Object.fromEntries(fresh.map(([path, value]) => [`set.${path}`, value])) });
@@ -129,7 +138,7 @@ function Paste({ take }: { readonly take: (text: string) => void }) {
             type="button"
             disabled={text.trim() === ""}
             onClick={() => {
-              put({ data: undefined });
+              leaveReady();
               take(text);
             }}
           >

@@ -5,6 +5,7 @@ import { address, go, put } from "../../address.ts";
 import { computer } from "../../compute/place.ts";
 import { Failed } from "../../parts/states.tsx";
 import { beginTraining } from "../../stores/going.ts";
+import { lives } from "../../stores/live.ts";
 import { messageOf, useAnswer } from "../../stores/models.ts";
 import { freeName } from "../../stores/runs.ts";
 import { DataField, takeReady } from "./data-field.tsx";
@@ -155,8 +156,9 @@ const smallModel = 3e6;
 function Begin({ data, plan, typed, wrong }: BeginProps) {
   const [name, setName] = useState<string>();
   const [failed, setFailed] = useState<string>();
-  const usual = data ? freeName(data.name.replace(/\.[^.]*$/, "")) : "";
-  const chosen = freeName(name ?? usual);
+  const begun = lives.value.keys(); // nothing may be saved of them yet
+  const usual = data ? freeName(data.name.replace(/\.[^.]*$/, ""), begun) : "";
+  const chosen = name === undefined ? usual : freeName(name, lives.value.keys());
   const begin = () => {
     if (!data || !plan) return;
     const { steps } = plan.training;

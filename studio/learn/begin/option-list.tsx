@@ -1,4 +1,5 @@
-import { useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import type { TrainingPlan } from "../../../src/worker/found.ts";
 import { put } from "../../address.ts";
 import { nameOf, openable } from "../../stores/runs.ts";
@@ -41,15 +42,43 @@ export function OptionList({ options, typed, plan, wrong }: OptionListProps) {
         const fields = <Fields options={group} typed={typed} plan={plan} wrong={wrong} />;
         if (name === "first") return <div key={name}>{fields}</div>;
         return (
-          <details key={name} class="option-group" open={words.length > 0 || own > 0 || holds}>
-            <summary>
-              {title} <span class="soft">{own > 0 ? `${own} of ${group.length} set` : group.length}</span>
-            </summary>
+          <OptionGroup
+            key={name}
+            title={title}
+            count={own > 0 ? `${own} of ${group.length} set` : `${group.length}`}
+            isSought={words.length > 0}
+            isNeeded={own > 0 || holds}
+          >
             {fields}
-          </details>
+          </OptionGroup>
         );
       })}
     </section>
+  );
+}
+
+interface OptionGroupProps {
+  readonly title: string;
+  readonly count: string;
+  readonly isSought: boolean;
+  /** Whether something in it is set, or wrong. */
+  readonly isNeeded: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** What is needed opens it; it does not close by itself, or a field that is emptied would go away from under the fingers. */
+function OptionGroup({ title, count, isSought, isNeeded, children }: OptionGroupProps) {
+  const [isOpen, setOpen] = useState(isNeeded);
+  useEffect(() => {
+    if (isNeeded) setOpen(true);
+  }, [isNeeded]);
+  return (
+    <details class="option-group" open={isSought || isOpen} onToggle={(event) => !isSought && setOpen(event.currentTarget.open)}>
+      <summary>
+        {title} <span class="soft">{count}</span>
+      </summary>
+      {children}
+    </details>
   );
 }
 

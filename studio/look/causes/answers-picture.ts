@@ -1,4 +1,3 @@
-import { escaped } from "../../../src/pictures/escape.ts";
 import { shortened } from "../../../src/pictures/label.ts";
 import { percent } from "../../../src/pictures/number.ts";
 import { element, heading, headingWidth, seriesFill, sheet, text } from "../../../src/pictures/svg.ts";
@@ -28,7 +27,7 @@ export function answersPicture({ title, candidates, notes }: AnswersPicture): st
   });
   const below = top + rows.length * pitch + 16;
   return sheet(
-    { width: Math.max(left + whole + 130, headingWidth(title)), height: below + 16 * notes.length + 8, title: escaped(title) },
+    { width: Math.max(left + whole + 130, headingWidth(title)), height: below + 16 * notes.length + 8, title },
     heading(title),
     ...rows,
     ...notes.map((note, i) => text(note, { x: 16, y: below + 16 * i, size: 10, paint: "soft" })),

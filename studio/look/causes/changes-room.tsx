@@ -2,7 +2,7 @@ import { address, put } from "../../address.ts";
 import { shown } from "../../stores/models.ts";
 import { useConfig, useLens, usePatterns } from "../map/inside.ts";
 import { ModelMap } from "../map/map.tsx";
-import { mapOf, type Place } from "../map/places.ts";
+import { mapOf, type Place, walkOf } from "../map/places.ts";
 import { ownTokens, type Sight } from "../sight.ts";
 import { tokenName } from "../token-name.ts";
 import { BeforeAfter, changesNow, otherText, setChanges } from "./answers.tsx";
@@ -37,7 +37,7 @@ export function ChangesRoom({ sight }: { readonly sight: Sight }) {
     <div class={columns.length > 1 ? "map-frame two" : "map-frame"}>
       <ModelMap
         columns={columns}
-        chosen={params.place ?? "text"}
+        chosen={walkOf(columns).find(({ key }) => key === params.place)?.key ?? "text"}
         choose={choose}
         step={(place) => put({ place: place.key })}
         patterns={patterns}

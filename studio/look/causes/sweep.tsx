@@ -32,7 +32,8 @@ export function Sweep({ sight }: { readonly sight: Sight }) {
   if (!kind) return <Empty>None of this model's places is known by its name here, so there is nothing to go over.</Empty>;
   const answer = params.answer === undefined ? undefined : Number(params.answer);
   const changes = changesNow();
-  const measure = measures.find((one) => one === params.measure) ?? "probability";
+  const able = measures.filter((one) => one !== "share" || (otherText() !== undefined && kind.over === "position"));
+  const measure = able.find((one) => one === params.measure) ?? "probability";
   return (
     <div class="stack">
       <div class="row">
@@ -60,13 +61,11 @@ export function Sweep({ sight }: { readonly sight: Sight }) {
         <label class="row">
           Show
           <select value={measure} onChange={(event) => put({ measure: event.currentTarget.value })}>
-            {measures
-              .filter((one) => one !== "share" || (otherText() !== undefined && kind.over === "position"))
-              .map((one) => (
-                <option key={one} value={one}>
-                  {measureWords[one]}
-                </option>
-              ))}
+            {able.map((one) => (
+              <option key={one} value={one}>
+                {measureWords[one]}
+              </option>
+            ))}
           </select>
         </label>
       </div>
@@ -137,6 +136,7 @@ function Layers({ sight, kind, answer, measure }: SweptProps) {
         rows.push(
           await withModel(sight.name, sight.step, (model) => model.sweep(sight.text, asked, { signal: control.signal, warn: () => {} })),
         );
+        if (control.signal.aborted) return; // it was answered before it could be stopped
         setProgress({ rows: [...rows], state: "going" });
       }
       setProgress({ rows, state: "done" });

@@ -1,4 +1,4 @@
-import type { AnyConfig, Place, PlaceKind } from "./places.ts";
+import { type AnyConfig, hiddenKeys, type Place, type PlaceKind } from "./places.ts";
 
 // The lectures' formulas, with the sizes of this model and this text below their letters.
 
@@ -27,6 +27,8 @@ const sized = (of: Term, ...sizes: readonly (number | undefined)[]): Term =>
 interface Known extends Sizes {
   readonly width?: number;
   readonly heads?: number;
+  /** Heads of keys and values, which several heads of queries may share. */
+  readonly kvHeads?: number;
   readonly key?: number;
   readonly value?: number;
   readonly hidden?: number;
@@ -40,7 +42,7 @@ function known(config: AnyConfig, sizes: Sizes, { side }: Place): Known {
   const heads = (decoder ? config.decoderHeads : undefined) ?? config.heads;
   const size = config.multiHead === "wide" ? width : width / heads;
   const hidden = (decoder ? config.decoderHidden : undefined) ?? config.hidden ?? 4 * width;
-  return { ...sizes, width, heads, key: config.keySize ?? size, value: config.valueSize ?? size, hidden };
+  return { ...sizes, width, heads, kvHeads: config.kvHeads ?? heads, key: config.keySize ?? size, value: config.valueSize ?? size, hidden };
 }
 
 /** The formula of a place; undefined where the lectures have none. */
@@ -62,19 +64,24 @@ const biased = (config: AnyConfig, what: "qkv" | "out" | "feedforward"): boolean
 
 const projection =
   (letter: "Q" | "K" | "V", weight: string): Make =>
-  ({ time, keys, width, heads, key, value }, config, { sublayer }) => {
+  ({ time, keys, width, heads, kvHeads, key, value }, config, { sublayer }) => {
     const size = letter === "V" ? value : key;
-    const rows = letter === "Q" ? time : keys;
+    const [rows, count] = letter === "Q" ? [time, heads] : [keys, kvHeads];
     const x = sublayer === "cross" && letter !== "Q" ? "H" : "X";
     if (flag(config, "attention") === "free") return row(letter, "=", sized("X", rows, width));
-    const product = row(sized(x, rows, width), sized(sub("W", weight), width, heads && size && heads * size));
-    const whole = biased(config, "qkv") ? row(product, "+", sub("b", weight)) : product;
+    const chunk = count && width && width / count; // narrow heads: each sees its own part of the input
+    const product =
+      flag(config, "multiHead") === "narrow"
+        ? row(sized(x, count, rows, chunk), sized(sub("W", weight), count, chunk, size))
+        : row(sized(x, rows, width), sized(sub("W", weight), width, count && size && count * size));
+    const projected = biased(config, "qkv") ? row(product, "+", sub("b", weight)) : product;
+    const whole = flag(config, "qkNorm") === true && letter !== "V" ? row("norm", "(", projected, ")") : projected;
     const turned = flag(config, "positions") === "rotary" && sublayer !== "cross" && letter !== "V";
-    return row(sized(letter, heads, rows, size), "=", ...(turned ? ["R", "(", whole, ")"] : [whole]));
+    return row(sized(letter, count, rows, size), "=", ...(turned ? ["R", "(", whole, ")"] : [whole]));
   };
 
-const scoreTerm = (config: AnyConfig, { key, time, keys, heads }: Known): Term => {
-  const [q, k] = [sized("Q", heads, time, key), sup(sized("K", heads, keys, key), "⊤")];
+const scoreTerm = (config: AnyConfig, { key, time, keys, heads, kvHeads }: Known): Term => {
+  const [q, k] = [sized("Q", heads, time, key), sup(sized("K", kvHeads, keys, key), "⊤")];
   switch (flag(config, "score")) {
     case "dot":
       return row(q, k);
@@ -89,8 +96,29 @@ const scoreTerm = (config: AnyConfig, { key, time, keys, heads }: Known): Term =
   }
 };
 
+/** A decoder's state against a state of the encoder. */
+function alignmentScore(config: AnyConfig, { width }: Known): Term {
+  const [s, h] = [sub("s", "t"), sub("h", "j")];
+  switch (flag(config, "score")) {
+    case "additive":
+      return row(sup("v", "⊤"), "tanh", "(", "W", s, "+", "U", h, ")");
+    case "bilinear":
+      return row(sup(s, "⊤"), "W", h);
+    case "scaled":
+      return fraction(row(s, "·", h), root(`${width ?? "size"}`));
+    default:
+      return row(s, "·", h);
+  }
+}
+
+/** Which keys are hidden, after the word "for". */
+function hiddenWords(config: AnyConfig, place: Place): readonly Term[] {
+  const { later = true, far } = hiddenKeys(config, place) ?? {};
+  if (far === undefined) return ["j", ">", "i"];
+  return later ? ["j", ">", "i", "or", "j", "≤", "i", "−", `${far}`] : ["|", "i", "−", "j", "|", "≥", `${far}`];
+}
+
 const rnnCells: Readonly<Record<string, Term>> = {
-  tanh: row(sub("h", "t"), "=", "tanh", "(", "W", sub("x", "t"), "+", "U", sub("h", "t−1"), "+", "b", ")"),
   rnn: row(sub("h", "t"), "=", "tanh", "(", "W", sub("x", "t"), "+", "U", sub("h", "t−1"), "+", "b", ")"),
   gru: row(sub("h", "t"), "=", "(", "1", "−", sub("z", "t"), ")", "∘", sub("n", "t"), "+", sub("z", "t"), "∘", sub("h", "t−1")),
   lstm: row(
@@ -115,8 +143,16 @@ const rnnCells: Readonly<Record<string, Term>> = {
   ),
 };
 
+/** What a sublayer adds: its output, or with norms on both sides its norm. */
+const branchOf = (config: AnyConfig, y: Term): readonly Term[] => (flag(config, "normPlace") === "both" ? ["norm", "(", y, ")"] : [y]);
+
 const formulas: Readonly<Partial<Record<PlaceKind, Make>>> = {
-  embedded: ({ time, width, vocab }) => row(sized("X", time, width), "=", sized("E", vocab, width), "[", "tokens", "]"),
+  embedded: ({ time, width, vocab }, config, { side }) => {
+    const source = side === "source" ? flag(config, "sourceVocab") : undefined;
+    const hasClass = flag(config, "pool") === "class" && ["classify", "embed"].includes(String(flag(config, "task"))); // a row of its own
+    const rows = typeof source === "number" ? source : vocab + (hasClass ? 1 : 0);
+    return row(sized("X", time, width), "=", sized("E", rows, width), "[", "tokens", "]");
+  },
   positioned: ({ time, width }, config) => {
     const kind = flag(config, "positions");
     const scale = flag(config, "embeddingScale");
@@ -126,9 +162,11 @@ const formulas: Readonly<Partial<Record<PlaceKind, Make>>> = {
         : typeof scale === "number" && scale !== 1
           ? row(`${scale}`, "·", "X")
           : "X";
-    if (flag(config, "joinPositions") === "concat") return row(sized("X", time, width), "←", "[", x, ";", "P", "]", "W");
-    if (kind === "learned" || kind === "sinusoidal") return row(sized("X", time, width), "←", x, "+", sized("P", time, width));
-    return row(sized("X", time, width), "←", x);
+    const segments = Number(flag(config, "segments") ?? 0) > 0 ? ["+", "S"] : [];
+    const begin = [sized("X", time, width), "←"];
+    if (flag(config, "joinPositions") === "concat") return row(...begin, "[", x, ";", "P", "]", "W", "+", "b", ...segments);
+    if (kind === "learned" || kind === "sinusoidal") return row(...begin, x, "+", sized("P", time, width), ...segments);
+    return row(...begin, x, ...segments);
   },
   norm: ({ width }, config) => {
     const affine = flag(config, "normAffine") !== false;
@@ -142,32 +180,26 @@ const formulas: Readonly<Partial<Record<PlaceKind, Make>>> = {
   k: projection("K", "k"),
   v: projection("V", "v"),
   scores: (sizes, config, { sublayer }) => {
-    if (config?.model === "rnn")
-      return row(
-        sub("e", "tj"),
-        "=",
-        flag(config, "score") === "additive"
-          ? row(sup("v", "⊤"), "tanh", "(", "W", sub("s", "t"), "+", "U", sub("h", "j"), ")")
-          : row(sub("s", "t"), "·", sub("h", "j")),
-      );
+    if (config?.model === "rnn") return row(sub("e", "tj"), "=", alignmentScore(config, sizes));
     const own = scoreTerm(config, sizes);
     const cap = flag(config, "scoreCap");
     const capped = typeof cap === "number" ? row(`${cap}`, "·", "tanh", "(", fraction(own, `${cap}`), ")") : own;
     const distance = sublayer !== "cross" && ["relative", "alibi"].includes(String(flag(config, "positions")));
     return row(sized("E", sizes.heads, sizes.time, sizes.keys), "=", capped, ...(distance ? ["+", "B"] : []));
   },
-  mask: (_, config) =>
+  mask: (_, config, place) =>
     flag(config, "attention") === "linear" || flag(config, "mask") === "after-softmax"
-      ? row(sub("A", "ij"), "=", "0", "for", "j", ">", "i")
-      : row(sub("E", "ij"), "=", "−∞", "for", "j", ">", "i"),
-  pattern: ({ heads, time, keys }, config) =>
-    config?.model === "rnn"
-      ? row(sized(sub("α", "t"), keys), "=", "softmax", "(", sub("e", "t"), ")")
-      : flag(config, "attention") === "linear"
-        ? row(sized("A", heads, time, keys), "=", "E", "∘", "M")
-        : row(sized("A", heads, time, keys), "=", "softmax", "(", "E", ")"),
-  mixed: ({ heads, time, keys, value }) =>
-    row(sized("C", heads, time, value), "=", sized("A", heads, time, keys), sized("V", heads, keys, value)),
+      ? row(sub("A", "ij"), "=", "0", "for", ...hiddenWords(config, place))
+      : row(sub("E", "ij"), "=", "−∞", "for", ...hiddenWords(config, place)),
+  pattern: ({ heads, time, keys }, config, place) => {
+    if (config?.model === "rnn") return row(sized(sub("α", "t"), keys), "=", "softmax", "(", sub("e", "t"), ")");
+    const isLinear = flag(config, "attention") === "linear";
+    const isMasked = (isLinear || flag(config, "mask") === "after-softmax") && hiddenKeys(config, place) !== undefined; // what is 0 here, and not −∞ before
+    const weights = isLinear ? ["E"] : ["softmax", "(", "E", ")"];
+    return row(sized("A", heads, time, keys), "=", ...weights, ...(isMasked ? ["∘", "M"] : []));
+  },
+  mixed: ({ heads, kvHeads, time, keys, value }) =>
+    row(sized("C", heads, time, value), "=", sized("A", heads, time, keys), sized("V", kvHeads, keys, value)),
   "attention-out": ({ time, width, heads, value }, config) =>
     flag(config, "attention") === "free"
       ? row(sized("Y", time, width), "=", "[", sub("C", "1"), ";", "…", "]")
@@ -184,13 +216,13 @@ const formulas: Readonly<Partial<Record<PlaceKind, Make>>> = {
           sized(sub("W", "O"), heads && value && heads * value, width),
           ...(biased(config, "out") ? ["+", "b"] : []),
         ),
-  added: ({ time, width }) => row(sized("X", time, width), "←", "X", "+", "Y"),
-  output: ({ time, width }, config) =>
-    flag(config, "residual") === false
-      ? row(sized("X", time, width), "←", "Y")
-      : flag(config, "normPlace") === "post"
-        ? row(sized("X", time, width), "←", "norm", "(", "X", "+", "Y", ")")
-        : row(sized("X", time, width), "←", "X", "+", "Y"),
+  added: ({ time, width }, config) => row(sized("X", time, width), "←", "X", "+", ...branchOf(config, "Y")),
+  output: ({ time, width }, config) => {
+    const isParallel = (flag(config, "parallel") ?? "none") !== "none";
+    const found = isParallel ? [...branchOf(config, sub("Y", "1")), "+", ...branchOf(config, sub("Y", "2"))] : branchOf(config, "Y");
+    const sum = flag(config, "residual") === false ? found : ["X", "+", ...found];
+    return row(sized("X", time, width), "←", ...(flag(config, "normPlace") === "post" ? ["norm", "(", ...sum, ")"] : sum));
+  },
   hidden: ({ time, width, hidden }, config) => {
     const activation = String(flag(config, "activation") ?? "f");
     const gate = { swiglu: "silu", geglu: "gelu", "geglu-tanh": "gelu" }[activation];
@@ -231,6 +263,8 @@ const formulas: Readonly<Partial<Record<PlaceKind, Make>>> = {
     const labels = flag(config, "labels");
     if (config?.model === "encoder" && typeof labels === "number" && labels > 0)
       return row("p", "=", flag(config, "labelling") === "several" ? "σ" : "softmax", "(", "h", sized("W", width, labels), "+", "b", ")");
-    return row("p", "=", "softmax", "(", "h", flag(config, "tie") ? sup(sized("E", vocab, width), "⊤") : sized("W", width, vocab), ")");
+    const isTied = flag(config, "tie") === true;
+    const bias = (config?.model === "rnn" ? !isTied : flag(config, "scoresBias") === true) ? ["+", "b"] : [];
+    return row("p", "=", "softmax", "(", "h", isTied ? sup(sized("E", vocab, width), "⊤") : sized("W", width, vocab), ...bias, ")");
   },
 };

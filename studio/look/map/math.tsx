@@ -3,14 +3,14 @@ import type { Term } from "./formula.ts";
 
 // A formula as MathML: browsers set it, and screen readers say it.
 
-const operator = /^[=+−·∘←()[\];,>Σ…]$/;
+const operator = /^[=+−·∘←()[\];,>≤≥|Σ…]$/;
 const number = /^(−?∞|[\d.]+( × [\d.]+)*)$/;
 
 function Leaf({ text }: { readonly text: string }) {
   if (operator.test(text)) return <mo>{text}</mo>;
   if (number.test(text)) return <mn>{text}</mn>;
   return text.length > 1 && /^[a-z ]+$/.test(text) && !/^(ij|tj)$/.test(text) ? (
-    <mtext>{text === "for" ? " for " : text}</mtext>
+    <mtext>{/^(for|or)$/.test(text) ? ` ${text} ` : text}</mtext>
   ) : (
     <mi>{text}</mi>
   );

@@ -15,7 +15,7 @@ const parts: Readonly<Partial<Record<PlaceKind, Part>>> = {
   k: "projections",
   v: "projections",
   scores: "scores",
-  mask: "scores",
+  mask: "softmax",
   pattern: "softmax",
   mixed: "weighted sum",
   "attention-out": "output projection",

@@ -1,7 +1,7 @@
 import type { Lens } from "../../../src/inspection/lens.ts";
 import type { Activation } from "../../../src/inspection/observe.ts";
 import { attentionScale, type Scale, scaleOf } from "../../../src/pictures/scale.ts";
-import { address, put } from "../../address.ts";
+import { count, put } from "../../address.ts";
 import { percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
 import { Answered } from "../../parts/states.tsx";
@@ -100,7 +100,15 @@ export function PlaceRoom({ sight, config, place, walk, head, heads, lens }: Pla
           {(found) => {
             const activation = found.get(place.tap ?? "");
             return activation ? (
-              <Numbers sight={sight} place={place} activation={activation} found={found} stream={stream} head={head} heads={heads} />
+              <Numbers
+                sight={sight}
+                place={place}
+                activation={activation}
+                found={found}
+                stream={isSum(place, config) ? stream : undefined}
+                head={head}
+                heads={heads}
+              />
             ) : null;
           }}
         </Answered>
@@ -146,6 +154,14 @@ function streamBefore(walk: readonly Place[], at: number): Place | undefined {
   const { kind, side } = walk[at];
   if (kind !== "added" && kind !== "output") return undefined;
   return walk.slice(0, at).findLast((one) => one.side === side && ["added", "output", "positioned", "embedded"].includes(one.kind));
+}
+
+/** Whether a place is the stream before it plus what a sublayer gave: no norm comes between, and one sublayer at a time. */
+function isSum({ kind, layer, sublayer }: Place, config: AnyConfig): boolean {
+  if (config === undefined || !("normPlace" in config) || !config.residual || config.parallel !== "none") return false;
+  const isFirst = kind === "added" && sublayer === "attention";
+  if (isFirst && layer === 0 && config.embeddingNorm) return false;
+  return config.normPlace === "pre" || (config.normPlace === "post" && isFirst);
 }
 
 function tapsFor(sight: Sight, place: Place, walk: readonly Place[], stream: Place | undefined): readonly string[] {
@@ -312,4 +328,4 @@ function Switches({ sight, place, head }: { readonly sight: Sight; readonly plac
   );
 }
 
-export const headNow = (): number => Number(address.value.params.head ?? 0) || 0;
+export const headNow = (): number => count("head") ?? 0;

@@ -182,15 +182,22 @@ function withoutTwins(places: readonly Place[], config: AnyConfig): Place[] {
   });
 }
 
+/** Which keys a query does not see: those that come later, those that are this far away or farther, or both; undefined where it sees all. */
+export function hiddenKeys(
+  config: AnyConfig,
+  { side, sublayer, layer = 0 }: Pick<Place, "side" | "sublayer" | "layer">,
+): { readonly later: boolean; readonly far: number | undefined } | undefined {
+  if (config === undefined || !("mask" in config) || sublayer !== "attention") return undefined;
+  const { window, windowEvery } = config;
+  const far = windowEvery !== undefined && (layer + 1) % windowEvery === 0 ? undefined : window;
+  const later = side === "own" && config.mask !== "none" && (config.model === "encoder" ? config.causal : true);
+  return later || far !== undefined ? { later, far } : undefined;
+}
+
 /** Where some keys are hidden, the mask is a step of its own between scores and softmax. */
 function withMasks(places: readonly Place[], config: AnyConfig): Place[] {
-  const hides = ({ side, sublayer }: Place): boolean => {
-    if (config === undefined || !("mask" in config) || sublayer !== "attention" || side === "source") return false;
-    if (config.window !== undefined) return true;
-    return config.mask !== "none" && (config.model === "encoder" ? config.causal : true);
-  };
   return places.flatMap((place) =>
-    place.kind === "scores" && hides(place)
+    place.kind === "scores" && hiddenKeys(config, place)
       ? [place, { ...place, key: place.key.replace(/scores$/, "mask"), kind: "mask" as const, label: labels.mask }]
       : [place],
   );

@@ -1,4 +1,4 @@
-import type { AnyConfig, Place, PlaceKind } from "./places.ts";
+import { type AnyConfig, hiddenKeys, type Place, type PlaceKind } from "./places.ts";
 
 // What each place is for, for somebody who sees it for the first time.
 
@@ -29,7 +29,27 @@ const words: Readonly<Record<PlaceKind, string>> = {
   other: "A place that this model has of its own.",
 };
 
-export function purposeOf({ kind, sublayer, side }: Place, config: AnyConfig, readsSource: boolean): string {
+/** Where weights are no shares: without a softmax, or with a mask after it. */
+function weightWords(config: AnyConfig, place: Place): string {
+  if (config && "heads" in config && config.attention === "linear")
+    return "Without a softmax the scores themselves are the weights: rows need not sum to one.";
+  if (config && "mask" in config && config.mask === "after-softmax" && hiddenKeys(config, place))
+    return "The scores of each row become weights before the mask hides some of them: rows no longer sum to one, and the denominator has seen what comes later.";
+  return words.pattern;
+}
+
+function maskWords(config: AnyConfig, place: Place): string {
+  const { later = true, far } = hiddenKeys(config, place) ?? {};
+  const window =
+    far === undefined
+      ? []
+      : [`Each token sees at most ${far} keys ${later ? "back, itself included" : "to either side, itself included"}.`];
+  return [...(later ? [words.mask] : []), ...window].join(" ");
+}
+
+export function purposeOf(place: Place, config: AnyConfig, readsSource: boolean): string {
+  const { kind, sublayer, side } = place;
+  const own = kind === "pattern" ? weightWords(config, place) : kind === "mask" ? maskWords(config, place) : words[kind];
   const positions = config && "positions" in config && sublayer === "attention" ? config.positions : undefined;
   const more = [
     sublayer === "cross" && (kind === "k" || kind === "v") && "In cross-attention it comes from the encoder's last layer.",
@@ -39,5 +59,5 @@ export function purposeOf({ kind, sublayer, side }: Place, config: AnyConfig, re
     (positions === "relative" || positions === "alibi") && kind === "scores" && "A bias of the distance between the two tells the order.",
     readsSource && side === "source" && kind === "text" && "The source is read once, before the first token of the target is written.",
   ];
-  return [words[kind], ...more.filter((sentence) => typeof sentence === "string")].join(" ");
+  return [own, ...more.filter((sentence) => typeof sentence === "string")].join(" ");
 }
