@@ -1,9 +1,11 @@
 import { array } from "../base/arrays.ts";
 import { ConfigError, DataError } from "../base/errors.ts";
+import { givesSeveral } from "../models/any.ts";
 import type { Arrays } from "../runtime/session.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Answers, answersOf, rowsOf } from "./answers.ts";
 import { attentionPlace, attentionSizes, chosenKind } from "./attention.ts";
+import { divergenceOf } from "./divergence.ts";
 import { type AttentionKind, look } from "./look.ts";
 import { type Activation, activationOf, observe } from "./observe.ts";
 import { type Read, type ReadingOptions, readingOf } from "./reading.ts";
@@ -43,7 +45,7 @@ export async function patch(run: TrainedModel, text: Read, changes: readonly Cha
   }
   const before = await answersOf(run, reading);
   const after = await answersOf(run, reading, patches);
-  return { before, after, difference: difference(before, after) };
+  return { before, after, difference: difference(before, after, givesSeveral(run.model) ? "apart" : "exclusive") };
 }
 
 async function changedValue(run: TrainedModel, old: Activation, changes: readonly Change[]): Promise<Float32Array> {
@@ -60,15 +62,14 @@ async function changedValue(run: TrainedModel, old: Activation, changes: readonl
   return now.data;
 }
 
-function difference(before: Answers, after: Answers): Patched["difference"] {
+function difference(before: Answers, after: Answers, labels: "exclusive" | "apart"): Patched["difference"] {
   const [old, now] = [before.logProbabilities, after.logProbabilities];
-  const rows = rowsOf(old);
   const changed = rowsOf(now);
-  const divergences = rows.map((row, i) => row.reduce((sum, logP, j) => sum + Math.exp(logP) * (logP - changed[i][j]), 0));
+  const divergences = rowsOf(old).map((row, i) => divergenceOf(row, changed[i], labels));
   return {
     ...(before.loss !== undefined && after.loss !== undefined && { loss: after.loss - before.loss }),
     logProbabilities: { ...old, data: now.data.map((value, i) => value - old.data[i]) },
-    divergence: divergences.reduce((a, b) => a + b, 0) / rows.length,
+    divergence: divergences.reduce((a, b) => a + b, 0) / divergences.length,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { Answers } from "../../../src/protocol/messages.ts";
+import { divergenceOf } from "../../../src/inspection/divergence.ts";
+import type { Answers, ModelFacts } from "../../../src/protocol/messages.ts";
 import { address, put } from "../../address.ts";
 import { digits, percent } from "../../parts/numbers.ts";
 import { SaveMenu } from "../../parts/save.tsx";
@@ -57,7 +58,7 @@ export function BeforeAfter({ sight }: { readonly sight: Sight }) {
   if (sight.facts.task === "embed") return <p class="note">This model gives vectors of texts, and no answers with probabilities.</p>;
   return (
     <Answered waited={waited} what="The model answers.">
-      {(found) => <Both found={found} isChanged={isChanged} of={answerOf(sight)} text={sight.text} />}
+      {(found) => <Both found={found} isChanged={isChanged} of={answerOf(sight)} text={sight.text} task={sight.facts.task} />}
     </Answered>
   );
 }
@@ -68,15 +69,16 @@ interface BothProps {
   /** Whose answer it is. */
   readonly of: string;
   readonly text: string;
+  readonly task: ModelFacts["task"];
 }
 
-function Both({ found, isChanged, of, text }: BothProps) {
+function Both({ found, isChanged, of, text, task }: BothProps) {
   const { candidates = [], before, after, divergence } = found;
   const bars = candidates
     .toSorted((a, b) => b.before - a.before || b.after - a.after)
     .slice(0, isChanged ? 14 : shownAnswers)
     .map(({ name, before: value, after: second }) => ({ name: tokenName(name), value, ...(isChanged && { second }) }));
-  const here = divergenceOf(before.logProbabilities.data, after.logProbabilities.data);
+  const here = task === "classify" ? divergence : divergenceOf(before.logProbabilities.data, after.logProbabilities.data);
   return (
     <section class="stack" aria-live="polite">
       <h3>
@@ -93,7 +95,8 @@ function Both({ found, isChanged, of, text }: BothProps) {
           {before.loss !== undefined &&
             after.loss !== undefined &&
             `Loss of the text ${digits(before.loss)} before, ${digits(after.loss)} after. `}
-          Divergence of the answers (Kullback–Leibler, nats): {digits(here)} here, {digits(divergence)} over all positions.
+          Divergence of the answers (Kullback–Leibler, nats): {digits(here)} here
+          {task !== "classify" && `, ${digits(divergence)} over all positions`}.
         </p>
       )}
       <div class="row">
@@ -106,9 +109,3 @@ function Both({ found, isChanged, of, text }: BothProps) {
     </section>
   );
 }
-
-const divergenceOf = (before: readonly number[], after: readonly number[]): number =>
-  Math.max(
-    0,
-    before.reduce((sum, logP, i) => sum + Math.exp(logP) * (logP - after[i]), 0),
-  );
