@@ -26,6 +26,14 @@ export function beginTraining({ name, data, settings, prompt }: Beginning): Live
   return watch(run, training);
 }
 
+/** A browser whose disk gets full removes what nobody asked it to keep. Some ask the person, so it is done for what a person began. */
+export function keepRuns(): void {
+  if (kind === "page")
+    void computer()
+      .persist()
+      .catch(() => {}); // without it runs are kept as long as there is room
+}
+
 /** Goes on where it was saved; to more steps, if they are given. */
 export async function resumeTraining(name: string, steps?: number): Promise<Live> {
   const training = computer().resume({ run: folderOf(name) }, steps === undefined ? {} : { steps });

@@ -4,7 +4,7 @@ import type { TrainingPlan } from "../../../src/worker/found.ts";
 import { address, go, put } from "../../address.ts";
 import { computer } from "../../compute/place.ts";
 import { Failed } from "../../parts/states.tsx";
-import { beginTraining } from "../../stores/going.ts";
+import { beginTraining, keepRuns } from "../../stores/going.ts";
 import { lives } from "../../stores/live.ts";
 import { messageOf, useAnswer } from "../../stores/models.ts";
 import { freeName } from "../../stores/runs.ts";
@@ -177,6 +177,7 @@ function Begin({ data, plan, typed, wrong }: BeginProps) {
         },
         ...(prompt !== undefined && { prompt }),
       });
+      keepRuns();
       go("learn", { run: chosen });
     } catch (error) {
       setFailed(messageOf(error));
