@@ -37,8 +37,21 @@ export function hintOf(name: string): Course {
   return course;
 }
 
+const frame = (): Promise<unknown> => new Promise((resolve) => requestAnimationFrame(resolve));
+
+/** One after the other, with a picture of the screen between two: twenty long logs at once would hold up whoever points at something. */
+async function coursesOf(names: readonly string[], signal: AbortSignal): Promise<readonly Course[]> {
+  const found: Course[] = [];
+  for (const name of names) {
+    signal.throwIfAborted();
+    found.push(await courseOf(name));
+    await frame();
+  }
+  return found;
+}
+
 export const useCourses = (names: readonly string[]): Waited<readonly Course[]> =>
-  useAnswer(names.length > 0 ? () => Promise.all(names.map(courseOf)) : undefined, [
+  useAnswer(names.length > 0 ? (signal) => coursesOf(names, signal) : undefined, [
     names.join(","),
     names.map((name) => runNamed(name)?.modified).join(),
   ]);
