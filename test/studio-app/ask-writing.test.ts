@@ -15,6 +15,7 @@ import {
   windowsOf,
 } from "../../studio/ask/writing/branches.ts";
 import { filtered } from "../../studio/ask/writing/filters.ts";
+import { writtenPage } from "../../studio/ask/writing/written-page.ts";
 
 const token = (id: number): ShownToken => ({ id, text: `t${id}`, bytes: null, logProbability: -1, top: [] });
 const tokens = (...ids: number[]) => ids.map(token);
@@ -144,4 +145,15 @@ describe("beams as a tree", () => {
     expect(scoreOf({ tokens: hypothesis(1, 2, 3).tokens, end: -2 }, 1)).toBe(-8 / 4);
     expect(scoreOf(hypothesis(1, 2, 3), 0)).toBe(-6);
   });
+});
+
+it("a text is saved as a page in which it stays text, each token with its probability", () => {
+  const page = writtenPage({
+    title: "A text by <b>",
+    prompt: [{ text: "<script>", logProbability: null }],
+    tokens: [{ text: " it's\n", logProbability: Math.log(0.25) }],
+  });
+  expect(page).not.toMatch(/<script|<b>/);
+  expect(page).toContain('<span class="prompt">&lt;script&gt;</span>');
+  expect(page).toContain('<span class="text" title="25 %" style="--doubt: 0.75"> it&#39;s&#10;</span>');
 });

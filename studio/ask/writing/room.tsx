@@ -15,6 +15,7 @@ import { filtered, type Place } from "./filters.ts";
 import { putSetting, usedSettings, writeSettings } from "./settings.ts";
 import { WrittenText } from "./text.tsx";
 import { BranchList } from "./tree.tsx";
+import { writtenPage } from "./written-page.ts";
 
 // Writing: a prompt, and what the model goes on with. Each token shows how sure it was; another one in its place makes a branch.
 
@@ -171,7 +172,11 @@ function Text({ asked, author, reply }: { readonly asked: Asked; readonly author
                 : ""}
         </span>
         <span class="space" />
-        <SaveMenu name={`${asked.name}-text`} json={() => ({ prompt: prompt?.given, settings, ...tree })} />
+        <SaveMenu
+          name={`${asked.name}-text`}
+          html={() => writtenPage({ title: `A text by ${asked.name}`, prompt: shownPrompt, tokens })}
+          json={() => ({ prompt: prompt?.given, settings, ...tree })}
+        />
       </div>
       {author.failed.value && <Failed message={author.failed.value} />}
       <div class="text-and-choices">
