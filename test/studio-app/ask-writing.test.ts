@@ -155,5 +155,5 @@ it("a text is saved as a page in which it stays text, each token with its probab
   });
   expect(page).not.toMatch(/<script|<b>/);
   expect(page).toContain('<span class="prompt">&lt;script&gt;</span>');
-  expect(page).toContain('<span class="text" title="25 %" style="--doubt: 0.75"> it&#39;s&#10;</span>');
+  expect(page).toContain('<span class="text" title="25 %" style="--doubt: 0.20"> it&#39;s&#10;</span>');
 });

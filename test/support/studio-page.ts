@@ -67,7 +67,7 @@ export class StudioPage {
 
   constructor(page: Page) {
     this.page = page;
-    page.setDefaultTimeout(Number(process.env.QKV_PATIENCE ?? 60_000));
+    page.setDefaultTimeout(60_000);
     page.on("console", (message) => {
       if (["error", "warning"].includes(message.type())) this.complaints.push(`${message.type()}: ${message.text()}`);
     });

@@ -2,15 +2,9 @@ import { Component } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { percent } from "../../parts/numbers.ts";
 import type { ShownToken } from "./branches.ts";
+import { doubtOf } from "./doubt.ts";
 
 // Written text, token by token: the less likely one was, the stronger the line under it.
-
-/** As unlikely as this, or more, is drawn with the strongest line. */
-const strongest = 1e-3;
-
-/** 0 for what had to come, 1 for one in a thousand. */
-export const doubtOf = (logProbability: number | null): number =>
-  logProbability === null ? 0 : Math.min(1, Math.max(0, logProbability / Math.log(strongest)));
 
 export interface WrittenTextProps {
   readonly prompt: readonly ShownToken[];

@@ -1,5 +1,6 @@
 import { escaped } from "../../../src/pictures/escape.ts";
 import { percent } from "../../parts/numbers.ts";
+import { doubtOf } from "./doubt.ts";
 
 // A written text as a page that needs nothing else: every token under its doubt, with its probability where one points.
 
@@ -36,8 +37,7 @@ export function writtenPage({ title, prompt, tokens }: SavedText): string {
 }
 
 function spanOf({ text, logProbability }: SavedToken, kind: "prompt" | "text"): string {
-  const probability = logProbability === null ? undefined : Math.exp(logProbability);
   const shown =
-    probability === undefined ? "" : ` title="${escaped(percent(probability))}" style="--doubt: ${(1 - probability).toFixed(2)}"`;
+    logProbability === null ? "" : ` title="${percent(Math.exp(logProbability))}" style="--doubt: ${doubtOf(logProbability).toFixed(2)}"`;
   return `<span class="${kind}"${shown}>${escaped(text)}</span>`;
 }
