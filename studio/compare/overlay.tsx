@@ -19,15 +19,12 @@ const dashes = [undefined, [6, 3], [2, 2], [8, 2, 2, 2]] as const;
 export function Overlay({ names }: { readonly names: readonly string[] }) {
   const waited = useCourses(names);
   const hints = useMemo(() => names.map(hintOf), [names.join(",")]); // until their logs are read
+  // One chart from the first hints to the last point, so that a menu that is open in it stays so.
+  const drawn = waited.state === "loading" ? { ...waited, before: waited.before ?? hints } : waited;
   return (
-    <>
-      {waited.state === "loading" && waited.before === undefined && <Chart courses={hints} />}
-      {(waited.state !== "loading" || waited.before !== undefined) && (
-        <Answered waited={waited} what="Reading their logs.">
-          {(courses) => <Chart courses={courses} />}
-        </Answered>
-      )}
-    </>
+    <Answered waited={drawn} what="Reading their logs.">
+      {(courses) => <Chart courses={courses} />}
+    </Answered>
   );
 }
 
