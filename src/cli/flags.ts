@@ -72,6 +72,7 @@ export const modelFlags: readonly Option[] = [
   number("--scale <n>", whatIs("model.scale"), positive),
   number("--score-cap <n>", whatIs("model.scoreCap"), positive),
   new Option("--qk-norm", whatIs("model.qkNorm")),
+  new Option("--value-residual", whatIs("model.valueResidual")),
   number("--window <n>", whatIs("model.window"), wholeNumber),
   number("--window-every <n>", whatIs("model.windowEvery"), wholeNumber),
   choice("--attention <kind>", whatIs("model.attention"), mixKinds),
@@ -80,6 +81,7 @@ export const modelFlags: readonly Option[] = [
   choice("--mask <kind>", whatIs("model.mask"), maskPlaces),
   new Option("--no-residual", whatWithout("model.residual")),
   new Option("--no-feedforward", whatWithout("model.feedforward")),
+  new Option("--zero-init", whatIs("model.zeroInit")),
   choice("--cell <kind>", whatIs("model.cell"), cells),
   new Option("--bidirectional", whatIs("model.bidirectional")),
 ];

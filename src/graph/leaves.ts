@@ -9,11 +9,13 @@ import { type TensorType, tensorType } from "./type.ts";
 export type Initialiser =
   | { readonly kind: "zeros" }
   | { readonly kind: "ones" }
+  | { readonly kind: "filled"; readonly value: number }
   | { readonly kind: "normal"; readonly std: number }
   | { readonly kind: "uniform"; readonly bound: number };
 
 export const zeros: Initialiser = { kind: "zeros" };
 export const ones: Initialiser = { kind: "ones" };
+export const filled = (value: number): Initialiser => ({ kind: "filled", value });
 export const normal = (std: number): Initialiser => ({ kind: "normal", std });
 export const uniform = (bound: number): Initialiser => ({ kind: "uniform", bound });
 

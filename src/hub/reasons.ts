@@ -19,6 +19,7 @@ export const wants = {
     normBias: [undefined, true],
     parallel: [undefined, "none"],
     qkNorm: [undefined, false],
+    valueResidual: [undefined, false],
     window: [undefined],
     scale: [undefined],
     scoreCap: [undefined],

@@ -1,6 +1,6 @@
 import { GraphError } from "../base/errors.ts";
 import type { Dim } from "../graph/dim.ts";
-import type { Initialiser } from "../graph/leaves.ts";
+import { filled, type Initialiser } from "../graph/leaves.ts";
 import { inPart } from "../graph/place.ts";
 import { layer, type Scope } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
@@ -91,6 +91,8 @@ export interface AttentionInputs {
   readonly allowed?: Tensor;
   /** A table of relative positions that all layers share. */
   readonly relative?: Tensor;
+  /** Values of the same tokens in the first layer, which are mixed with those of this one: [batch, kvHead, key, size]. */
+  readonly firstValues?: Tensor;
   readonly weight?: Initialiser;
   readonly output?: Initialiser;
 }
@@ -118,7 +120,8 @@ export const attention = layer("heads", (p, x: Tensor, config: AttentionConfig, 
   const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
   const k = p.tap("k", rotate(k0)); // [batch, kvHead, key, size]
   const window = own ? config.window : undefined;
-  const parts = { q, k, v: p.tap("v", v), bias, causal: causal && config.mask !== "none", window, allowed, past };
+  const values = inputs.firstValues ? mixedValues(p, v, inputs.firstValues) : v;
+  const parts = { q, k, v: p.tap("v", values), bias, causal: causal && config.mask !== "none", window, allowed, past };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(p, parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
   const merged = mergeHeads(mixed);
   const projected = () =>
@@ -133,6 +136,12 @@ function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, kno
   if (known) return [normed("q", queries(p, x, options)), known.k, known.v];
   const [q, k, v] = source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
   return [normed("q", q), normed("k", k), v];
+}
+
+/** λ₁ v + λ₂ v₁ with two learned numbers (Zhou et al. 2024): what tokens were in the first layer stays within reach. */
+function mixedValues(p: Scope, v: Tensor, first: Tensor): Tensor {
+  const share = (name: string) => p.param(name, [1], filled(0.5));
+  return add(mul(v, share("own-values")), mul(first, share("first-values")));
 }
 
 /** Queries or keys over their size; all heads have one scale. */

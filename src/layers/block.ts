@@ -34,6 +34,8 @@ export interface BlockInputs {
   readonly past?: Past;
   /** A table of relative positions that all layers share. */
   readonly relative?: Tensor;
+  /** Values of the same tokens in the first layer of the stack, to be mixed with its own. */
+  readonly firstValues?: Tensor;
   /** The encoder's last layer, for the cross-attention of a decoder, or the keys and values made of it; and which of its positions are real. */
   readonly memory?: ({ readonly states: Tensor } | { readonly known: KeysAndValues }) & { readonly allowed?: Tensor };
   readonly weight?: Initialiser;
@@ -63,7 +65,7 @@ export const block = layer("residuals", (p, x: Tensor, config: BlockConfig, inpu
 });
 
 function sublayers(p: Scope, config: BlockConfig, inputs: BlockInputs): Sublayer[] {
-  const { causal, allowed, past, memory, relative, weight, output } = inputs;
+  const { causal, allowed, past, memory, relative, firstValues, weight, output } = inputs;
   const { hidden, activation } = config;
   const asked = memory && ("known" in memory ? { known: memory.known } : { source: memory.states });
   const given = { ...asked, allowed: memory?.allowed, weight, output };
@@ -72,7 +74,7 @@ function sublayers(p: Scope, config: BlockConfig, inputs: BlockInputs): Sublayer
     {
       place: "attention",
       name: "1",
-      f: (h) => attention(p.at("attention"), h, config, { causal, allowed, past, relative, weight, output }),
+      f: (h) => attention(p.at("attention"), h, config, { causal, allowed, past, relative, firstValues, weight, output }),
     },
     ...(memory ? [{ place: "cross", name: "cross", f: (h: Tensor) => attention(p.at("cross"), h, config, given) }] : []),
     ...(config.feedforward

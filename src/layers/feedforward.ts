@@ -1,13 +1,13 @@
 import type { Initialiser } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
-import { gelu, geluTanh, silu } from "../ops/activation.ts";
+import { gelu, geluTanh, reluSquared, silu } from "../ops/activation.ts";
 import { mul } from "../ops/arithmetic.ts";
 import { relu } from "../ops/functions.ts";
 import { dense } from "./linear.ts";
 
 /** The last three have a gate. */
-export const activations = ["relu", "gelu", "gelu-tanh", "silu", "swiglu", "geglu", "geglu-tanh"] as const;
+export const activations = ["relu", "relu2", "gelu", "gelu-tanh", "silu", "swiglu", "geglu", "geglu-tanh"] as const;
 export type Activation = (typeof activations)[number];
 
 export interface FeedforwardOptions {
@@ -20,7 +20,7 @@ export interface FeedforwardOptions {
   readonly output?: Initialiser;
 }
 
-const functions = { relu, gelu, "gelu-tanh": geluTanh, silu } as const;
+const functions = { relu, relu2: reluSquared, gelu, "gelu-tanh": geluTanh, silu } as const;
 /** What the gate goes through. */
 const gates = { swiglu: silu, geglu: gelu, "geglu-tanh": geluTanh } as const;
 

@@ -55,6 +55,10 @@ const blockFields = {
   scale: positive(1e6).optional().describe("multiplies q·k in place of 1/√size (score scaled)"),
   scoreCap: positive(1e6).optional().describe("scores of attention go through cap · tanh(score/cap) before the mask"),
   qkNorm: z.boolean().default(false).describe("whether queries and keys of each head are normalised (RMSNorm) before they are compared"),
+  valueResidual: z
+    .boolean()
+    .default(false)
+    .describe("whether values of the layers after the first are mixed with those of the first, in shares that are learned"),
   window: count
     .optional()
     .describe("how many keys a query sees, itself included: the last ones, in an encoder as many ahead; all if left out"),
@@ -97,6 +101,10 @@ const blockFields = {
   activation: z.enum(activations).default("gelu").describe("inside the feed-forward layer"),
   residual: z.boolean().default(true).describe("whether each sublayer is added to what it is given"),
   feedforward: z.boolean().default(true).describe("whether blocks have a feed-forward layer"),
+  zeroInit: z
+    .boolean()
+    .default(false)
+    .describe("whether projections into the residual stream, and scores of tokens with weights of their own, start at 0"),
 };
 
 /** How states become scores of tokens. */
@@ -180,7 +188,7 @@ export type RnnConfig = z.output<typeof rnnSchema>;
 export type TransformerConfig = Omit<DecoderConfig, "model" | keyof typeof scoreFields>;
 
 /** How its states become scores of tokens. */
-export type ScoreConfig = Pick<DecoderConfig, "vocab" | keyof typeof scoreFields>;
+export type ScoreConfig = Pick<DecoderConfig, "vocab" | "zeroInit" | keyof typeof scoreFields>;
 
 /** An encoder–decoder's config as it counts in its decoder. */
 export const decoderSide = <C extends EncoderDecoderConfig>(config: C): C => ({
@@ -307,7 +315,7 @@ function fitting<C extends TransformerConfig>(config: C): C {
   return config;
 }
 
-function fittingHeads({ heads, kvHeads = heads, attention, qkNorm, scale, score }: TransformerConfig): void {
+function fittingHeads({ heads, kvHeads = heads, attention, qkNorm, valueResidual, scale, score }: TransformerConfig): void {
   refuseIf(
     heads % kvHeads !== 0,
     "kvHeads",
@@ -317,6 +325,11 @@ function fittingHeads({ heads, kvHeads = heads, attention, qkNorm, scale, score 
     attention === "free" && (kvHeads !== heads || qkNorm),
     kvHeads === heads ? "qkNorm" : "kvHeads",
     "parameter-free attention has no queries and keys apart from the tokens themselves; leave it out, or choose attention with a softmax",
+  );
+  refuseIf(
+    attention === "free" && valueResidual,
+    "valueResidual",
+    "parameter-free attention has no values apart from the tokens themselves; leave it out, or choose attention with a softmax",
   );
   refuseIf(
     scale !== undefined && score !== "scaled",
@@ -369,7 +382,17 @@ function fittingPositions(config: TransformerConfig): void {
     );
 }
 
-function fittingBlocks({ norm, normPlace, embeddingNorm, parallel }: TransformerConfig): void {
+function fittingBlocks({ norm, normPlace, embeddingNorm, parallel, zeroInit, residual }: TransformerConfig): void {
+  refuseIf(
+    zeroInit && !residual,
+    "zeroInit",
+    sentence`without ${setting("residual")} connections nothing would come through blocks that start at 0; leave one of the two out`,
+  );
+  refuseIf(
+    zeroInit && normPlace === "both" && norm !== "none",
+    "zeroInit",
+    sentence`a norm after each sublayer would divide by 0; use it with ${setting("normPlace", ["pre", "post"])}`,
+  );
   refuseIf(
     embeddingNorm && norm === "none",
     "embeddingNorm",

@@ -85,6 +85,7 @@ const biases: Choices<BiasKind> = {
 };
 const functions: Choices<Activation> = {
   relu: "max(0, x)",
+  relu2: "max(0, x)²: cheap, and about as good as a gate (Primer)",
   gelu: "x·Φ(x), a smooth ReLU",
   "gelu-tanh": "GELU by its approximation with tanh, as in GPT-2",
   silu: "x·sigmoid(x)",
@@ -252,6 +253,13 @@ export const modelOptions: readonly Option[] = [
       toggle,
       "queries and keys of each head are normalised before they are compared",
       "Scores then depend on directions, not on lengths, and do not explode at high learning rates.",
+      { ...ofTransformers, usual: false },
+    ],
+    [
+      "model.valueResidual",
+      toggle,
+      "values of later layers are mixed with those of the first",
+      "What a token is stays within reach of every layer: each mixes its own values with those of the first layer, in two shares that it learns (Zhou et al. 2024).",
       { ...ofTransformers, usual: false },
     ],
     [
@@ -439,6 +447,13 @@ export const modelOptions: readonly Option[] = [
       "blocks have a feed-forward layer",
       "Attention mixes tokens, the feed-forward layer works on each. Without it a model can move things, but hardly change them.",
       { ...ofTransformers, usual: true, without: "leave out the feed-forward layers" },
+    ],
+    [
+      "model.zeroInit",
+      toggle,
+      "projections into the residual stream start at 0",
+      "Every block begins by changing nothing, and learns what to add. Weights of their own that score tokens start at 0 too, so all tokens are equally likely at first.",
+      { ...ofTransformers, usual: false },
     ],
   ]),
   ...grouped("ends", [

@@ -50,14 +50,14 @@ function segmentRows(p: Scope, config: TransformerConfig, segments?: Tensor): Te
 
 /** The scores of every token of a vocabulary: softmax(W h) with the embeddings as W, or with weights of its own. */
 export const tokenScores = layer("logits", (p, table: Tensor, states: Tensor, config: ScoreConfig): Tensor => {
-  const { tie, vocab, scoresScale, scoresBias, scoresCap } = config;
+  const { tie, vocab, zeroInit, scoresScale, scoresBias, scoresCap } = config;
   const scaled = scoresScale === undefined ? states : mul(states, scoresScale);
   const place = p.at("scores");
   const tied = () => linear(scaled, table, scoresBias ? place.param("bias", [vocab], zeros) : undefined, { transposed: true });
-  return softCapped(tie ? tied() : dense(place, scaled, vocab, { bias: scoresBias, weight: normal(0.02) }), scoresCap);
+  return softCapped(tie ? tied() : dense(place, scaled, vocab, { bias: scoresBias, weight: zeroInit ? zeros : normal(0.02) }), scoresCap);
 });
 
-export type StackInputs = Omit<BlockInputs, "weight" | "output" | "relative">;
+export type StackInputs = Omit<BlockInputs, "weight" | "output" | "relative" | "firstValues">;
 
 /** N blocks, one after the other; with the norm before each sublayer, the last output needs one of its own. */
 export const stack = layer((p, x: Tensor, config: TransformerConfig, inputsOf: (layer: number) => StackInputs): Tensor => {
@@ -66,7 +66,8 @@ export const stack = layer((p, x: Tensor, config: TransformerConfig, inputsOf: (
   let y = x;
   for (let i = 0; i < config.layers; i++) {
     const place = p.at("block", i);
-    y = place.tap("output", block(place, y, blockConfig(config, i), { ...inputsOf(i), relative, ...start }));
+    const firstValues = config.valueResidual && i > 0 ? p.tapped(`${p.at("block", 0).at("attention").path}/v`) : undefined;
+    y = place.tap("output", block(place, y, blockConfig(config, i), { ...inputsOf(i), relative, firstValues, ...start }));
   }
   return config.normPlace === "post" ? y : normed(p, "norm", y, config);
 });
@@ -81,14 +82,15 @@ export function blockConfig(config: TransformerConfig, layer: number): BlockConf
 
 /**
  * Stacks with a norm before each sublayer start as GPT-2 does: 0.02, and projections into the residual stream smaller by √branches, so that the sum over all
- * of them starts at the usual size. Others start as the original paper (Glorot): nothing else would keep signals alive in them.
+ * of them starts at the usual size. Others start as the original paper (Glorot): nothing else would keep signals alive in them. Blocks that start at 0 add nothing at first.
  */
 function starts(
-  { normPlace, norm: kind, residual, layers }: TransformerConfig,
+  { normPlace, norm: kind, residual, layers, zeroInit }: TransformerConfig,
   branches: number,
 ): { weight?: Initialiser; output?: Initialiser } {
   const likeGpt = normPlace !== "post" && kind !== "none" && residual;
-  return likeGpt ? { weight: normal(0.02), output: normal(0.02 / Math.sqrt(branches * layers)) } : {};
+  const start = likeGpt ? { weight: normal(0.02), output: normal(0.02 / Math.sqrt(branches * layers)) } : {};
+  return zeroInit ? { ...start, output: zeros } : start;
 }
 
 /** Which positions of a padded batch are real, from the lengths: bool [batch, time]. */

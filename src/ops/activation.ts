@@ -2,7 +2,7 @@ import { defineOp } from "../graph/op.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, size } from "../graph/type.ts";
 import { add, mul, sub, wantFloat } from "./arithmetic.ts";
-import { real } from "./example.ts";
+import { apart, real } from "./example.ts";
 import { exp, tanh } from "./functions.ts";
 
 // Smooth gates. Each keeps, as a second output, the factor that its gradient needs again.
@@ -55,3 +55,22 @@ const siluOp = defineOp<NoAttributes>("silu", {
 
 /** x·σ(x), also called swish. */
 export const silu = (x: Tensor): Tensor => siluOp.apply([x], {})[0];
+
+const reluSquaredOp = defineOp<NoAttributes>("reluSquared", {
+  type: ([x]) => {
+    wantFloat(x);
+    return [x, x];
+  },
+  saved: 1,
+  rowwise: { inputs: 1, when: "fed by rows" },
+  vjp: ({ g, outputs: [, above] }) => [mul(mul(g, 2), above)], // the factor ends in the product that gave g
+  onnx(e, [x]) {
+    const above = e.node("Relu", [x]);
+    return [e.node("Mul", [above, above]), above];
+  },
+  cost: ([x]) => ({ flops: size(x).times(2), bytes: byteSize(x).times(4) }), // two passes, each reads one tensor
+  examples: (f) => [{ inputs: [apart(f, "a", "b")], attributes: {} }],
+});
+
+/** max(0, x)² (So et al. 2021). Its derivative is 2·max(0, x). */
+export const reluSquared = (x: Tensor): Tensor => reluSquaredOp.apply([x], {})[0];

@@ -29,6 +29,8 @@ function draw(initialiser: Initialiser, source: Chance, place: number): number {
       return 0;
     case "ones":
       return 1;
+    case "filled":
+      return initialiser.value;
     case "normal":
       return source.normal(place) * initialiser.std;
     case "uniform":
