@@ -19,7 +19,7 @@ export {
   type TensorFunction,
   tensorFunction,
 } from "../graph/graph.ts";
-export { constant, type Initialiser, normal, ones, scalar, uniform, zeros } from "../graph/leaves.ts";
+export { constant, filled, type Initialiser, normal, ones, scalar, uniform, zeros } from "../graph/leaves.ts";
 export {
   type Attribute,
   type Attributes,

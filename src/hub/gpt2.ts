@@ -40,7 +40,7 @@ export const gpt2: Family = {
       norm: ["layer"],
       normPlace: ["pre"],
       bias: ["all"],
-      activation: ["gelu", "gelu-tanh", "relu", "silu"],
+      activation: ["gelu", "gelu-tanh", "relu", "relu2", "silu"],
     });
     if (reasons.length > 0) return { reasons };
     const { layers, heads, width, context, vocab, activation, tie, hidden = 4 * width } = asDecoder(model);
@@ -96,6 +96,7 @@ const gpt2Activations = {
   gelu_pytorch_tanh: "gelu-tanh",
   gelu_fast: "gelu-tanh",
   relu: "relu",
+  relu2: "relu2",
   silu: "silu",
   swish: "silu",
 } as const;

@@ -140,8 +140,8 @@ function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, kno
 
 /** λ₁ v + λ₂ v₁ with two learned numbers (Zhou et al. 2024): what tokens were in the first layer stays within reach. */
 function mixedValues(p: Scope, v: Tensor, first: Tensor): Tensor {
-  const share = (name: string) => p.param(name, [1], filled(0.5));
-  return add(mul(v, share("own-values")), mul(first, share("first-values")));
+  const share = (name: string) => p.at("values").param(name, [1], filled(0.5));
+  return add(mul(v, share("own")), mul(first, share("first")));
 }
 
 /** Queries or keys over their size; all heads have one scale. */

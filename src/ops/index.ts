@@ -1,6 +1,6 @@
 // All ops that people call.
 
-export { gelu, geluTanh, silu } from "./activation.ts";
+export { gelu, geluTanh, reluSquared, silu } from "./activation.ts";
 export * from "./after.ts";
 export { after } from "./after.ts";
 export { add, div, mul, neg, type Operand, square, sub } from "./arithmetic.ts";

@@ -3,7 +3,19 @@ import { graphCost } from "../../src/graph/cost.ts";
 import { buildGraph, tensorFunction } from "../../src/graph/graph.ts";
 import type { Tensor } from "../../src/graph/tensor.ts";
 import { float32, int32, type TensorType, uint8 } from "../../src/graph/type.ts";
-import { attend, dropout, embedding, layerNorm, linear, reshape, rmsNorm, silu, slice, transpose } from "../../src/ops/index.ts";
+import {
+  attend,
+  dropout,
+  embedding,
+  layerNorm,
+  linear,
+  reluSquared,
+  reshape,
+  rmsNorm,
+  silu,
+  slice,
+  transpose,
+} from "../../src/ops/index.ts";
 
 const bytes = (inputs: Record<string, TensorType>, build: (...tensors: Tensor[]) => Tensor): number | undefined =>
   graphCost(buildGraph(tensorFunction(inputs, (_, tensors) => ({ y: build(...Object.values(tensors)) })))).bytes.value;
@@ -24,6 +36,7 @@ it.each<[string, number, () => number | undefined]>([
   ],
   ["LayerNorm is one kernel", 2 * xBytes + 2 * 3 * 4, () => bytes({ x }, (a) => layerNorm(a))],
   ["RMSNorm is three passes", 5 * xBytes, () => bytes({ x }, (a) => rmsNorm(a))],
+  ["a squared ReLU is two passes, each over one tensor", 4 * xBytes, () => bytes({ x }, reluSquared)],
   ["SiLU is two passes", 5 * xBytes, () => bytes({ x }, silu)],
   [
     "dropout compares, casts, scales and multiplies",

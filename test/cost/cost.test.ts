@@ -53,6 +53,7 @@ const options: readonly Options[] = [
   { kvHeads: 2, keySize: 5, valueSize: 3, score: "bilinear", scoreCap: 3 },
   { positions: "rotary", ropeShare: 0.34, parallel: "shared-norm", scoresBias: true, scoreCap: 3 },
   { norm: "rms", normPlace: "both", activation: "geglu-tanh", embeddingNorm: true, scoresCap: 5 },
+  { valueResidual: true, kvHeads: 2, valueSize: 3, activation: "relu2", zeroInit: true },
   { positions: "relative", relativeShared: true, segments: 2, scoresScale: 0.5, bias: "qkv", activation: "silu" },
 ];
 const model = (name: string, more: Options): ModelInput => ({ model: name, ...sizes, ...more }) as unknown as ModelInput;

@@ -254,6 +254,11 @@ describe("round trips", () => {
       /not like Llama: positions is alibi \(only rotary\), norm is layer \(only rms\).*not like GPT-2: positions is alibi \(only learned\)/,
     );
     expect(existsSync(out)).toBe(false);
+    const mixing = { ...small, positions: "rotary", norm: "rms", layers: 2, activation: "relu2", valueResidual: true } as const;
+    await using mixed = await train(text, { out: join(temporary, "own-mixed"), model: mixing, steps: 1, warn: false });
+    await expect(exportModel(mixed, { to: "hf", out, warn: false })).rejects.toThrow(
+      /not like Llama: valueResidual is true \(only false\), .*activation is relu2 \(only swiglu\)/,
+    );
   });
 });
 

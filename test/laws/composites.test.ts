@@ -19,6 +19,7 @@ import {
   greater,
   masked,
   mul,
+  reluSquared,
   sigmoidCrossEntropy,
   softmax,
   softmaxCrossEntropy,
@@ -80,6 +81,11 @@ describe("activations", () => {
     const y = await value(geluTanh, array("float64", [-1, 0, 1, 2]));
     for (const [i, wanted] of [-0.158808, 0, 0.841192, 1.954598].entries()) expect(y[i]).toBeCloseTo(wanted, 6);
     expect(await gradientLaw(geluTanh, random([3, 4], 1, "float64"))).toBeLessThan(1e-6);
+  });
+
+  it("the squared ReLU is x² above 0, and its gradient 2x", async () => {
+    expect(await value(reluSquared, array("float64", [-3, 0, 0.5, 2]))).toEqual([0, 0, 0.25, 4]);
+    expect(await gradientLaw(reluSquared, random([3, 4], 1, "float64"))).toBeLessThan(1e-6);
   });
 
   it("square and absolute value", async () => {

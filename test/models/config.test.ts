@@ -121,6 +121,26 @@ describe("what makes no sense is refused with a reason", () => {
       'at config.parallel: a norm after each sublayer leaves nothing to do side by side; use it with normPlace: "pre"|"both"',
     ],
     [
+      "blocks that start at 0 without a way around them",
+      build({ zeroInit: true, residual: false }),
+      "at config.zeroInit: without residual connections nothing would come through blocks that start at 0; leave one of the two out",
+    ],
+    [
+      "norms of what starts at 0",
+      build({ zeroInit: true, normPlace: "both" }),
+      'at config.zeroInit: a norm after each sublayer would divide by 0; use it with normPlace: "pre"|"post"',
+    ],
+    [
+      "values of the first layer where there are none",
+      build({ attention: "free", valueResidual: true }),
+      "at config.valueResidual: parameter-free attention has no values apart from the tokens themselves; leave it out, or choose attention with a softmax",
+    ],
+    [
+      "values of the first layer of an RNN",
+      () => rnnConfig({ vocab: 5, valueResidual: true } as never),
+      "at config.valueResidual: not a setting of model rnn, but of decoder, encoder, encoder-decoder",
+    ],
+    [
       "a decoder whose own heads do not fit",
       () => encoderDecoderConfig({ vocab: 5, width: 8, heads: 2, decoderHeads: 3 }),
       "at config.heads: a width of 8 is not divisible into 3 heads; change one of them, or give keySize and valueSize with split heads",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
+import type { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { rnnLoss } from "../../src/models/rnn.ts";
@@ -7,6 +8,10 @@ import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 const spread = (data: ArrayLike<number>) => Math.sqrt(Array.from(data).reduce((sum, x) => sum + x * x, 0) / data.length);
+const bytesOf = (weights: ParameterBuffer, name: string) => {
+  const { data } = weights.view(name);
+  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+};
 const sizes = { layers: 8, heads: 4, width: 64, context: 32, vocab: 100 };
 
 describe("initial weights", () => {
@@ -52,6 +57,24 @@ describe("initial weights", () => {
     expect(spread(pair.view("model/decoder/block.0/cross/out/weight").data as Float32Array) / (0.02 / 3)).toBeCloseTo(1, 1);
     const bare = initialise(parametersOf(decoderLoss({ ...sizes, norm: "none", residual: false })), chance(1));
     expect(spread(bare.view("decoder/block.0/attention/out/weight").data as Float32Array)).toBeGreaterThan(0.1);
+  });
+
+  it("into the residual stream are 0 if they are to be, and all others keep their bits", () => {
+    const options = { ...sizes, layers: 2, tie: false };
+    const [usual, zero] = [false, true].map((zeroInit) =>
+      initialise(parametersOf(encoderDecoderLoss({ ...options, zeroInit })), chance(1)),
+    );
+    expect([...zero.views.keys()]).toEqual([...usual.views.keys()]);
+    const changed = [...zero.views].filter(([name]) => !bytesOf(zero, name).equals(bytesOf(usual, name)));
+    for (const [name, { data }] of changed) expect([name, spread(data as Float32Array)]).toEqual([name, 0]);
+    const blocks = [0, 1].flatMap((i) => [
+      `model/encoder/block.${i}/attention/out/weight`,
+      `model/encoder/block.${i}/feedforward/contract/weight`,
+      `model/decoder/block.${i}/attention/out/weight`,
+      `model/decoder/block.${i}/cross/out/weight`,
+      `model/decoder/block.${i}/feedforward/contract/weight`,
+    ]);
+    expect(changed.map(([name]) => name).sort()).toEqual([...blocks, "model/scores/weight"].sort());
   });
 
   it("of recurrent layers are uniform within 1/√width", () => {

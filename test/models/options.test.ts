@@ -199,3 +199,63 @@ describe("an encoder", () => {
     expect(Math.abs((await told([0, 0, 1, 1, 1], [0, 0, 0, 0, 0]))[0] - y[0])).toBeGreaterThan(1e-3);
   });
 });
+
+describe("values of the first layer", () => {
+  const feeds = { ids: ids(text), targets: ids(text) };
+  const tapOf = (layer: number) => `decoder/block.${layer}/attention/v`;
+  const share = (weights: ParameterBuffer, layer: number, which: "own" | "first") =>
+    (weights.view(`decoder/block.${layer}/attention/values/${which}`).data as Float32Array)[0];
+
+  it("are mixed into those of every other, half and half at first", async () => {
+    const fn = decoderLoss({ ...small, valueResidual: true });
+    const fresh = initialise(parametersOf(fn), chance(5));
+    expect([1, 2].flatMap((layer) => [share(fresh, layer, "own"), share(fresh, layer, "first")])).toEqual([0.5, 0.5, 0.5, 0.5]);
+    expect(fresh.views.has("decoder/block.0/attention/values/own")).toBe(false);
+    const weights = weightsOf(fn);
+    const found = await outputs(fn, weights, feeds, [0, 1, 2].map(tapOf));
+    // The last layer's own values are what is left when the first layer's share is taken off.
+    const alone = initialise(parametersOf(fn), chance(5));
+    (alone.data as Float32Array).set(weights.data);
+    (alone.view("decoder/block.2/attention/values/first").data as Float32Array)[0] = 0;
+    const own = await outputs(fn, alone, feeds, [0, 1, 2].map(tapOf));
+    close(own[tapOf(1)], found[tapOf(1)]);
+    close(
+      found[tapOf(2)],
+      own[tapOf(2)].map((x, i) => x + share(weights, 2, "first") * found[tapOf(0)][i]),
+    );
+  });
+
+  it("with shares of 1 and 0 are the model without them, and a patch of the first layer reaches all", async () => {
+    const [plain, mixed] = [decoderLoss(small), decoderLoss({ ...small, valueResidual: true })];
+    const weights = weightsOf(mixed);
+    for (const [name, { data }] of weights.views) {
+      if (name.endsWith("values/own")) (data as Float32Array)[0] = 1;
+      if (name.endsWith("values/first")) (data as Float32Array)[0] = 0;
+    }
+    const same = initialise(parametersOf(plain), chance(5));
+    for (const [name, { data }] of same.views) (data as Float32Array).set(weights.view(name).data as Float32Array);
+    close((await outputs(mixed, weights, feeds)).scores, (await outputs(plain, same, feeds)).scores);
+    (weights.view("decoder/block.2/attention/values/own").data as Float32Array)[0] = 0;
+    (weights.view("decoder/block.2/attention/values/first").data as Float32Array)[0] = 2;
+    const first = array(
+      "float32",
+      Float32Array.from({ length: 40 }, (_, i) => Math.sin(i)),
+      [1, 2, 5, 4],
+    );
+    const patched = compile(mixed, { patches: [tapOf(0)], taps: [tapOf(2)], threads: 1 });
+    const found = await patched.run({ ...feeds, [tapOf(0)]: first } as never, { weights });
+    await patched.release();
+    close(
+      Array.from(found[tapOf(2)].data as Float32Array),
+      Array.from(first.data as Float32Array, (x) => 2 * x),
+    );
+  });
+});
+
+it("blocks that start at 0 leave the tokens as they are", async () => {
+  const fn = decoderLoss({ ...small, zeroInit: true, positions: "rotary" });
+  const weights = initialise(parametersOf(fn), chance(5));
+  const taps = ["decoder/embedded", "decoder/block.2/output"];
+  const found = await outputs(fn, weights, { ids: ids(text), targets: ids(text) }, taps);
+  expect(found[taps[1]]).toEqual(found[taps[0]]);
+});

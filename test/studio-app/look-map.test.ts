@@ -15,6 +15,9 @@ const models: Readonly<Record<string, { readonly input: object; readonly readsSo
   "rotary, rms, gated, grouped": {
     input: { ...small, model: "decoder", positions: "rotary", norm: "rms", activation: "swiglu", kvHeads: 1 },
   },
+  "values of the first layer, squared ReLU": {
+    input: { ...small, model: "decoder", valueResidual: true, activation: "relu2", qkNorm: true, bias: "none" },
+  },
   "linear, no residual, no feed-forward": {
     input: { ...small, model: "decoder", attention: "linear", residual: false, feedforward: false },
   },
@@ -98,15 +101,19 @@ describe("a place of the map", () => {
   });
 
   it("has the sizes of its model in its formula", () => {
-    const of = (kind: Place["kind"], name = "decoder") => {
+    const of = (kind: Place["kind"], name = "decoder", layer?: number) => {
       const { config, columns } = drawn(name);
-      const place = walkOf(columns).find((one) => one.kind === kind) as Place;
+      const place = walkOf(columns).find((one) => one.kind === kind && (layer === undefined || one.layer === layer)) as Place;
       return leaves(formulaOf(place, config, { time: 5, keys: 5, vocab: 11 }) ?? "").join(" ");
     };
     expect(of("embedded")).toBe("X 5 × 8 = E 11 × 8 [ tokens ]");
     expect(of("q")).toBe("Q 2 × 5 × 4 = X 5 × 8 W q 8 × 8 + b q");
     expect(of("scores")).toBe("E 2 × 5 × 5 = Q 2 × 5 × 4 K 2 × 5 × 4 ⊤ 4");
     expect(of("k", "rotary, rms, gated, grouped")).toBe("K 1 × 5 × 4 = R ( X 5 × 8 W k 8 × 4 + b k )"); // keys that two heads share
+    const mixed = "values of the first layer, squared ReLU";
+    expect(of("v", mixed, 0)).toBe("V 2 × 5 × 4 = X 5 × 8 W v 8 × 8");
+    expect(of("v", mixed, 1)).toBe("V 2 × 5 × 4 = λ 1 ( X 5 × 8 W v 8 × 8 ) + λ 2 V first");
+    expect(of("hidden", mixed)).toBe("h 5 × 32 = relu 2 ( x 5 × 8 W 1 8 × 32 )");
     expect(of("mask")).toBe("E ij = −∞ for j > i");
     expect(of("mask", "tagger")).toBe("E ij = −∞ for | i − j | ≥ 2"); // a window to both sides
     expect(of("pattern", "linear, no residual, no feed-forward")).toBe("A 2 × 5 × 5 = E ∘ M");

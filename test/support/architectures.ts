@@ -11,8 +11,7 @@ const transformers = {
   joinPositions: ["add", "concat"],
   norm: ["layer", "rms", "none"],
   normPlace: ["pre", "post"],
-  activation: ["relu", "relu2", "gelu", "gelu-tanh", "swiglu"],
-  valueResidual: [false, true],
+  activation: ["relu", "gelu", "gelu-tanh", "swiglu"],
   residual: [true, false],
   feedforward: [true, false],
   dropout: [0, 0.1],
@@ -35,6 +34,7 @@ const own = [
   { model: "encoder", task: "tag" },
   { model: "encoder", pool: "class" },
   { model: "encoder-decoder", tie: false, sourceVocab: 7 },
+  ...["decoder", "encoder", "encoder-decoder"].map((model) => ({ model, valueResidual: true, zeroInit: true, activation: "relu2" })),
 ];
 
 type Sizes = Readonly<Record<"layers" | "heads" | "width" | "hidden" | "context" | "vocab", number>>;

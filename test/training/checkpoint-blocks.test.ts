@@ -17,6 +17,7 @@ const sizes = { width: 16, heads: 2, layers: 6, context: 16, vocab: 20 } as cons
 const models: Readonly<Record<string, Architecture>> = {
   decoder: modelConfig({ model: "decoder", ...sizes, activation: "swiglu", positions: "rotary", norm: "rms", normPlace: "pre" }),
   "decoder with dropout": modelConfig({ model: "decoder", ...sizes, dropout: 0.2 }),
+  "decoder with value residuals": modelConfig({ model: "decoder", ...sizes, valueResidual: true, kvHeads: 1, activation: "relu2" }),
   encoder: modelConfig({ model: "encoder", ...sizes, task: "classify", labels: 3 }),
   "encoder-decoder": modelConfig({ model: "encoder-decoder", ...sizes, layers: 3 }),
 };

@@ -64,7 +64,7 @@ const biased = (config: AnyConfig, what: "qkv" | "out" | "feedforward"): boolean
 
 const projection =
   (letter: "Q" | "K" | "V", weight: string): Make =>
-  ({ time, keys, width, heads, kvHeads, key, value }, config, { sublayer }) => {
+  ({ time, keys, width, heads, kvHeads, key, value }, config, { sublayer, layer = 0 }) => {
     const size = letter === "V" ? value : key;
     const [rows, count] = letter === "Q" ? [time, heads] : [keys, kvHeads];
     const x = sublayer === "cross" && letter !== "Q" ? "H" : "X";
@@ -77,6 +77,8 @@ const projection =
     const projected = biased(config, "qkv") ? row(product, "+", sub("b", weight)) : product;
     const whole = flag(config, "qkNorm") === true && letter !== "V" ? row("norm", "(", projected, ")") : projected;
     const turned = flag(config, "positions") === "rotary" && sublayer !== "cross" && letter !== "V";
+    if (letter === "V" && flag(config, "valueResidual") === true && sublayer !== "cross" && layer > 0)
+      return row(sized("V", count, rows, size), "=", sub("λ", "1"), "(", whole, ")", "+", sub("λ", "2"), sub("V", "first"));
     return row(sized(letter, count, rows, size), "=", ...(turned ? ["R", "(", whole, ")"] : [whole]));
   };
 
@@ -226,11 +228,12 @@ const formulas: Readonly<Partial<Record<PlaceKind, Make>>> = {
   hidden: ({ time, width, hidden }, config) => {
     const activation = String(flag(config, "activation") ?? "f");
     const gate = { swiglu: "silu", geglu: "gelu", "geglu-tanh": "gelu" }[activation];
+    const bent = activation === "relu2" ? sup("relu", "2") : activation;
     const x = sized("x", time, width);
     const [first, second] = [sized(sub("W", "1"), width, hidden), sized("V", width, hidden)];
     return gate
       ? row(sized("h", time, hidden), "=", gate, "(", x, first, ")", "∘", "x", second)
-      : row(sized("h", time, hidden), "=", activation, "(", x, first, ...(biased(config, "feedforward") ? ["+", sub("b", "1")] : []), ")");
+      : row(sized("h", time, hidden), "=", bent, "(", x, first, ...(biased(config, "feedforward") ? ["+", sub("b", "1")] : []), ")");
   },
   "feedforward-out": ({ time, width, hidden }, config) =>
     row(

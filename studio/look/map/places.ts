@@ -258,10 +258,12 @@ export function parametersAt(
     case "q":
     case "k":
     case "v":
-      return under(tap, `${scope}/${kind}-norm`).concat(under(`${scope}/qkv`, ...(kind === "q" ? [] : [`${scope}/kv`])));
+      return under(tap, `${scope}/${kind}-norm`, ...(kind === "v" ? [`${scope}/values`] : [])).concat(
+        under(`${scope}/qkv`, ...(kind === "q" ? [] : [`${scope}/kv`])),
+      );
     case "scores":
       return parameters.filter(
-        ({ name }) => name.startsWith(`${scope}/`) && !/\/(q|k|v|qkv|kv|out|q-norm|k-norm)\//.test(name.slice(scope.length)),
+        ({ name }) => name.startsWith(`${scope}/`) && !/\/(q|k|v|qkv|kv|out|q-norm|k-norm|values)\//.test(name.slice(scope.length)),
       );
     case "attention-out":
       return under(tap);
