@@ -10,6 +10,7 @@ const models: Record<string, ModelInput> = {
   "with SwiGLU": { model: "decoder", ...base, activation: "swiglu" },
   "with bilinear scores": { model: "decoder", ...base, score: "bilinear" },
   "with GEGLU, grouped queries and a window": { model: "decoder", ...base, activation: "geglu", kvHeads: 1, window: 3, scoreCap: 5 },
+  "with values of the first layer": { model: "decoder", ...base, layers: 3, valueResidual: true, activation: "relu2" },
   "with sublayers side by side": { model: "decoder", ...base, parallel: "shared-norm" },
   "with additive scores": { model: "decoder", ...base, score: "additive" },
   "without parameters in attention": { model: "decoder", ...base, attention: "free" },
