@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { array, type HostArray } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
+import { finiteDifference, gradientGap } from "../../src/gradients/finite-difference.ts";
 import type { TensorFunction } from "../../src/graph/graph.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
-import type { ParameterBuffer } from "../../src/graph/parameters.ts";
+import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { int32 } from "../../src/graph/type.ts";
 import { type EncoderInput, encoderConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
@@ -250,6 +251,32 @@ describe("values of the first layer", () => {
       Array.from(first.data as Float32Array, (x) => 2 * x),
     );
   });
+});
+
+it("gradients of mixed values, squared ReLU and normed heads agree with finite differences in float64", async () => {
+  const options = { float: "float64" as const };
+  const fn = decoderLoss({
+    ...small,
+    layers: 2,
+    vocab: 5,
+    width: 4,
+    kvHeads: 1,
+    valueResidual: true,
+    activation: "relu2",
+    qkNorm: true,
+    scoresCap: 3,
+  });
+  const weights = initialise(parametersOf(fn, options), chance(3));
+  for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * Math.sin(i); // values that matter
+  const gradients = new ParameterBuffer(weights.layout);
+  const step = compile(fn, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
+  const feeds = { ids: ids([1, 4, 3, 2, 0]), targets: ids([4, 3, 2, 0, 1]) };
+  const value = async (_: readonly HostArray[]) => Number((await step.run(feeds, { weights, gradients })).loss.data[0]);
+  await value([]);
+  const exact = gradients.data.slice();
+  const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
+  expect(gradientGap(exact, await finiteDifference(value, [all], 0, 1e-4))).toBeLessThan(1e-6);
+  await step.release();
 });
 
 it("blocks that start at 0 leave the tokens as they are", async () => {
