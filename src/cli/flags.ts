@@ -71,6 +71,7 @@ export const modelFlags: readonly Option[] = [
   choice("--score <kind>", whatIs("model.score"), scoreKinds),
   number("--scale <n>", whatIs("model.scale"), positive),
   number("--score-cap <n>", whatIs("model.scoreCap"), positive),
+  number("--softcap <n>", "--score-cap and --scores-cap at once", positive),
   new Option("--qk-norm", whatIs("model.qkNorm")),
   new Option("--value-residual", whatIs("model.valueResidual")),
   number("--window <n>", whatIs("model.window"), wholeNumber),
@@ -129,8 +130,8 @@ export function typed(command: Command, flags: readonly Option[]): Record<string
   const values = [...names]
     .filter((name) => command.getOptionValueSource(name) === "cli")
     .map((name) => [name, command.getOptionValue(name)]);
-  const { ffn, ...rest } = Object.fromEntries(values);
-  return ffn === undefined ? rest : { hidden: ffn, ...rest };
+  const { ffn, softcap, ...rest } = Object.fromEntries(values);
+  return { ...(ffn !== undefined && { hidden: ffn }), ...(softcap !== undefined && { scoreCap: softcap, scoresCap: softcap }), ...rest };
 }
 
 /** The names of columns that were typed. */

@@ -45,7 +45,7 @@ describe("goes on past the context", () => {
       "--kv-heads 1 --qk-norm --window 5 --window-every 2 --rope-local-base 100 --norm-place both --activation geglu-tanh --scores-cap 20",
     ],
     ["GPT-NeoX", "--rope-share 0.5 --rope-scaling llama3 --rope-original 8 --parallel own-norm --bias qkv --scores-bias --no-norm-bias"],
-    ["newer recipes", "--value-residual --zero-init --activation relu2 --qk-norm --score-cap 30 --scores-cap 15 --no-tie --kv-heads 1"],
+    ["newer recipes", "--value-residual --zero-init --activation relu2 --qk-norm --softcap 15 --no-tie --kv-heads 1"],
   ])("a decoder with the options of %s", async (name, options) => {
     const sizes = "--layers 2 --heads 2 --width 16 --context 16 --batch 4 --steps 6 --threads 1";
     await train("rhyme.txt", name, "--tokenizer", "char", ...sizes.split(" "), ...options.split(" "));
