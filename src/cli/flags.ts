@@ -15,7 +15,7 @@ import { optimizerNames } from "../training/optimizers.ts";
 import { whatIs, whatWithout } from "../training/options.ts";
 import { schedules } from "../training/schedule.ts";
 import { deviceFlag } from "./device-flag.ts";
-import { countFromZero, positive, scopes, share, wholeNumber } from "./values.ts";
+import { aboveZero, countFromZero, positive, scopes, share, wholeNumber } from "./values.ts";
 
 // The flags that describe a model and its training. A flag's name in camel case is the name in config.json.
 
@@ -89,6 +89,7 @@ export const modelFlags: readonly Option[] = [
 
 export const trainingFlags: readonly Option[] = [
   number("--steps <n>", whatIs("steps"), wholeNumber),
+  number("--minutes <n>", whatIs("minutes"), aboveZero),
   number("--batch <n>", whatIs("batch"), wholeNumber),
   number("--lr <rate>", whatIs("lr"), positive),
   number("--min-lr <rate>", whatIs("minLr"), positive),

@@ -57,6 +57,9 @@ export class Progress {
         this.#print(introduction(event));
         if (event.hosts) this.#print(`${ranksOn(event.hosts)}, through ${this.#carrier}; ${event.config.training.threads} threads each`);
         break;
+      case "chosen":
+        for (const sentence of event.sentences) this.#print(sentence);
+        break;
       case "warning":
         this.#print(`warning: ${event.sentence}`);
         break;

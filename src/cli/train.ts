@@ -187,6 +187,9 @@ function recipeSettings(
   for (const flag of typedFlags(command, [...columnFlags, ...splitFlags]))
     throw new ConfigError(`the recipe ${name} has its own data, so ${flag} has no meaning for it`);
   const goesOn = options.from !== undefined; // then the model and its tokenizer are another's
+  const asked = typed(command, trainingFlags) as Partial<TrainingConfig>;
+  const { steps, warmup, evalEvery, saveEvery, ...timeless } = (goesOn ? {} : (own.training ?? {})) as Partial<TrainingConfig>;
+  const timed = asked.minutes === undefined ? { steps, warmup, evalEvery, saveEvery } : {}; // those of a recipe are for its own time
   return {
     task: options.task,
     source: { kind: "recipe", name, full: options.full ?? false },
@@ -196,11 +199,15 @@ function recipeSettings(
     normalize: options.normalize,
     classWeights: options.classWeights,
     model: { ...(goesOn ? {} : own.model), ...wanted, ...flags },
-    training: { ...(goesOn ? {} : own.training), ...typed(command, trainingFlags) } as Partial<TrainingConfig>,
+    training: { ...timeless, ...given(timed), ...asked },
     ...parentOf(options),
     ...loraOf(options),
   };
 }
+
+/** Without what is undefined. */
+const given = <Settings extends object>(settings: Settings): Partial<Settings> =>
+  Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>;
 
 /** Runs, shows, and prints the result. */
 async function followed(
@@ -213,7 +220,7 @@ async function followed(
   const progress = quiet || !speaks ? undefined : new Progress(process.stderr, clock, ranks?.library);
   for (const said of speaks ? (ranks?.warnings ?? []) : []) console.error(`warning: ${said}`);
   const group = ranks && { group: ranks.group, shardOptimizer: shardOptimizer ?? false };
-  const events = start({ cache: cacheFolder(), clock, signal: interrupt.signal, ...group }, ranks?.threads);
+  const events = start({ cache: cacheFolder(), clock, began: 0, signal: interrupt.signal, ...group }, ranks?.threads);
   try {
     for (;;) {
       const { done, value } = await events.next();

@@ -32,6 +32,8 @@ const loraSchema = z.strictObject({
 
 const trainingSchema = z.strictObject({
   steps: count,
+  /** The time that steps, and sizes that were not given, were chosen for when the run began; nothing depends on it any more. */
+  minutes: between(0.01, 100_000).optional(),
   /** Examples, or windows, in one batch. */
   batch: whole(1, 1_000_000),
   lr: rate,

@@ -23,6 +23,7 @@ import { type OpenRun, paths } from "./folder.ts";
 import { Log } from "./log.ts";
 import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
+import type { Sizes } from "./sizes.ts";
 import { restoring } from "./state.ts";
 import { traineeOf } from "./trainee.ts";
 
@@ -42,16 +43,33 @@ export type RunEvent =
       /** Where each rank computes; only of a group. */
       readonly hosts?: readonly string[];
     }
+  | ChosenReport
   | { readonly kind: "warning"; readonly sentence: string }
   | { readonly kind: "saved"; readonly step: number }
   | ({ readonly kind: "calibrated" } & Calibrated)
   | { readonly kind: "interrupted"; readonly step: number };
+
+/** What was settled for the minutes that were asked for. */
+export interface ChosenReport {
+  readonly kind: "chosen";
+  readonly minutes: number;
+  readonly steps: number;
+  /** Seconds of a step in the trial. */
+  readonly stepSeconds: number;
+  /** How often the data is read. */
+  readonly epochs: number;
+  /** Sizes that were left to the rule. */
+  readonly sizes: Partial<Sizes>;
+  readonly sentences: readonly string[];
+}
 
 export interface TrainOptions {
   /** Where tokenised text is kept. */
   readonly cache: string;
   /** Seconds. */
   readonly clock: () => number;
+  /** When what should fit into minutes began, by the clock; with the training, if left out. */
+  readonly began?: number;
   /** Aborted, training saves after the step under way, and ends; while data is still being read, the signal's reason is thrown. */
   readonly signal?: AbortSignal;
   /** Of a run whose data is in memory. */

@@ -72,9 +72,8 @@ export interface Prepared {
   readonly start?: ParameterBuffer;
 }
 
-/** From settings to everything that training needs: data read and checked, tokenizer trained, model and schedule settled. */
-export async function prepare(settings: RunSettings, options: Pick<TrainOptions, "cache" | "rows" | "signal">): Promise<Prepared> {
-  const read = await readFor(settings, options);
+/** From settings and the data that was read by them to everything that training needs: model and schedule settled, first weights. */
+export function prepare(settings: RunSettings, read: DataRead): Prepared {
   const { config: settled, warnings, layout } = settle(settings, read);
   const { from, tokenizer, encoded } = read;
   const { model, training } = settled;
@@ -90,6 +89,7 @@ export async function prepare(settings: RunSettings, options: Pick<TrainOptions,
 export function readFor(settings: RunSettings, options: Pick<TrainOptions, "cache" | "rows" | "signal">): Promise<DataRead> {
   const { model: given = {} } = settings;
   refuseBeside(settings);
+  refuseTwoLengths(settings);
   // wrong choices are told before the data is worked on
   const early = (task: Task, from: OpenRun | undefined) => {
     refuseForTask(settings, task);
@@ -172,6 +172,15 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   return { config, warnings: [ofData, [...gone, ...none]], layout, trained };
 }
 
+/** Refuses what says in two ways how long to train. */
+export function refuseTwoLengths({ training: { minutes, steps } = {} }: Pick<RunSettings, "training">): void {
+  if (minutes === undefined || steps === undefined) return;
+  throw new ConfigError(
+    sentence`${setting("minutes", minutes)} finds out how many steps fit into that time, so ${setting("steps", steps)} cannot be given beside it; leave one of them out`,
+    { code: "config.conflict", path: "training.minutes" },
+  );
+}
+
 /** Refuses what cannot stand beside a model that is gone on from, or needs one. */
 function refuseBeside(settings: RunSettings): void {
   if (settings.from) refuseTokenizer(settings.from, settings);
@@ -208,6 +217,10 @@ function withFixed({ config: { hub } }: OpenRun, asked: Partial<TrainingConfig>,
 function adapterStart(from: OpenRun, layout: ParameterLayout, seed: number): Begun {
   return { start: initialise(layout, chance(seed)), origin: originOf(from), said: [] };
 }
+
+/** The same for a run that is settled. */
+export const adapterBeginning = (from: OpenRun, { model, training: { lora, seed } }: RunConfig): Begun | undefined =>
+  lora && adapterStart(from, loraLayout(model, lora), seed);
 
 /** An adapter with everything settled: its targets are named one by one. */
 function loraOf({ rank, alpha = 2 * rank, dropout = 0, targets }: LoraSettings, model: ModelConfig, hub?: HubRecord): Lora {

@@ -31,10 +31,11 @@ import {
   writeRun,
 } from "./folder.ts";
 import { refuseItself } from "./parent.ts";
-import { prepare, type RunSettings } from "./prepare.ts";
+import { prepare, type RunSettings, readFor } from "./prepare.ts";
 import { type Changes, reopen } from "./resume.ts";
 import { writingModel } from "./saver.ts";
 import { startFiles } from "./state.ts";
+import { withinMinutes } from "./within-minutes.ts";
 
 /** Trains a new run into a folder; without a name for it, the data and the task that it turns out to be for give one. */
 export async function* trainRun(
@@ -47,9 +48,13 @@ export async function* trainRun(
   if (!group.leads) return yield* follow(group, options);
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
   if (settings.from && out !== undefined) refuseItself(settings.from, out);
-  const { config, tokenizer, encoded, warnings, start } = await prepare(settings, options);
+  const began = options.began ?? options.clock();
+  const read = await readFor(settings, options);
   options.signal?.throwIfAborted(); // while there is no run yet
-  const material = named(config.data.source, () => materialOf(encoded, config, tokenizer));
+  const materialFor = (of: RunConfig) => named(of.data.source, () => materialOf(read.encoded, of, read.tokenizer));
+  const { settings: asked, chosen } = await withinMinutes(settings, read, { ...options, began, materialFor });
+  const { config, tokenizer, encoded, warnings, start } = prepare(asked, read);
+  const material = materialFor(config);
   let taken: Taken | undefined;
   try {
     const folder = out ?? usualFolder(config.data.source, config.task);
@@ -58,6 +63,7 @@ export async function* trainRun(
     taken = own;
     refuseTaken(folder, overwrite);
     for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
+    if (chosen) yield chosen;
     await lead(group, { folder, config, tokenizer });
     const place = (progress: Progress) => {
       clearRun(folder, overwrite);

@@ -115,6 +115,13 @@ export const trainingOptions: readonly Option[] = [
       { chosen: "2000 for lm, mlm and translate, 1000 for classify and tag" },
     ],
     [
+      "minutes",
+      number(0.01, 100_000, false),
+      "the time that all of it may take: sizes and steps that are not given are chosen for it and for the data",
+      "Instead of steps: a rule chooses layers, width, context, dropout and batch for the data and the time, and a short trial the steps. What is given stays as it is.",
+      { chosen: "no time; the steps say how long" },
+    ],
+    [
       "batch",
       number(1, 1_000_000),
       "windows or examples in a batch",

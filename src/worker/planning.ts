@@ -9,6 +9,7 @@ import { deviceOf } from "../node/devices.ts";
 import { countedModel } from "../runs/counted-model.ts";
 import { dataSettings, type RunSettings, settle } from "../runs/prepare.ts";
 import { type DataRead, readData } from "../runs/read-data.ts";
+import { guessedMinutes } from "../runs/within-minutes.ts";
 import type { TrainingPlan } from "./found.ts";
 import type { IntakeOptions } from "./intake.ts";
 import type { Job, JobAnswers } from "./messages.ts";
@@ -36,7 +37,8 @@ function readingKey({ task, source, tokenizer, vocab, lowercase, normalize, from
   return JSON.stringify([task, source, tokenizer, vocab, lowercase, normalize, parent]);
 }
 
-async function planOf(asked: RunSettings, read: DataRead, signal: AbortSignal): Promise<TrainingPlan> {
+async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal): Promise<TrainingPlan> {
+  const asked = await guessedMinutes(settings, read, { clock: () => performance.now() / 1000 });
   const { config, warnings, layout, trained } = settle(asked, read);
   const { model, training, labels } = config;
   const material = materialOf(read.encoded, config, read.tokenizer); // its ids are the reading's, which closes them

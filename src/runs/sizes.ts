@@ -1,0 +1,237 @@
+import type { ModelName } from "../models/any.ts";
+import type { Task } from "./config.ts";
+
+// Which model for so much arithmetic and so much data: the rule behind `minutes`. Its numbers are measured; see docs/training.md.
+
+/** What there is to learn from, and with. */
+export interface Means {
+  readonly task: Task;
+  readonly model: ModelName;
+  /** Operations that there is time for. */
+  readonly flops: number;
+  /** Tokens of the data that is trained on. */
+  readonly tokens: number;
+  /** How many examples these are; left out of one text, which is cut into windows. */
+  readonly examples?: number;
+  readonly vocab: number;
+  /** Bytes that may be taken. */
+  readonly memory: number;
+}
+
+/** What the rule chooses, of what was not given. */
+export interface Sizes {
+  readonly layers: number;
+  readonly width: number;
+  readonly heads?: number;
+  readonly context?: number;
+  readonly dropout: number;
+  readonly batch: number;
+}
+
+export type GivenSizes = Readonly<Record<string, unknown>>;
+
+type Rung = readonly [layers: number, width: number];
+
+/** From small to large; each has up to twice the parameters of the one before. */
+const ladders: Readonly<Record<"text" | "examples" | "rnn", readonly Rung[]>> = {
+  text: [
+    ...([
+      [2, 64],
+      [2, 96],
+      [3, 96],
+      [4, 96],
+      [4, 128],
+      [4, 160],
+      [4, 192],
+      [5, 192],
+      [6, 192],
+      [6, 224],
+      [6, 256],
+    ] as const),
+    ...([
+      [6, 320],
+      [6, 384],
+      [8, 384],
+      [8, 448],
+      [8, 512],
+      [10, 576],
+      [12, 640],
+      [12, 768],
+    ] as const),
+  ],
+  examples: [
+    [2, 64],
+    [2, 96],
+    [2, 128],
+    [2, 160],
+    [2, 192],
+    [3, 192],
+    [3, 256],
+    [4, 256],
+    [4, 320],
+    [6, 320],
+    [6, 384],
+    [6, 512],
+    [8, 512],
+  ],
+  rnn: [
+    [1, 64],
+    [1, 96],
+    [1, 128],
+    [1, 192],
+    [1, 256],
+    [2, 256],
+    [2, 384],
+    [2, 512],
+    [2, 768],
+  ],
+};
+
+interface Measure {
+  /** Tokens that are read for each parameter: fewer, and the model is too large for the time. */
+  readonly perParameter: number;
+  /** Parameters for each token of the data: more, and all of it is learned by heart. */
+  readonly perToken: number;
+  /** How often the data is read at most. */
+  readonly epochs: number;
+  /** The least that is dropped. */
+  readonly dropout: number;
+}
+
+const measures: Readonly<Record<Task, Measure>> = {
+  lm: { perParameter: 2.5, perToken: 10, epochs: 60, dropout: 0 },
+  mlm: { perParameter: 2.5, perToken: 10, epochs: 200, dropout: 0 }, // other words are hidden each time
+  translate: { perParameter: 5, perToken: 4, epochs: 60, dropout: 0.1 },
+  classify: { perParameter: 10, perToken: 0.25, epochs: 30, dropout: 0.1 },
+  tag: { perParameter: 10, perToken: 0.5, epochs: 30, dropout: 0.1 },
+};
+
+/** How often a run reads its data at most. */
+export const mostEpochs = (task: Task): number => measures[task].epochs;
+
+/** What is read where nobody says how long, and the parameters that are trained on it: little data gets no less. */
+const [usualTokens, usualExamples] = [2000 * 768, 1000 * 32];
+const usualParameters = 4e5;
+
+/** Steps that a run should have, and tokens of a step: as small as computes well, and as large as memory and caches bear. */
+const wantedSteps = 4000;
+const [leastTokens, mostTokens] = [768, 8192];
+const [leastExamples, mostExamples] = [32, 128];
+
+/** The sizes for what there is; those that were given stay. More time, or more data, never makes a model smaller. */
+export function sizesFor(means: Means, given: GivenSizes = {}): Sizes {
+  const fitting = candidates(means, given).filter((sizes) => fits(sizes, means));
+  const [smallest] = candidates(means, given);
+  const { layers, width } = fitting.at(-1) ?? smallest;
+  const context = contextOf(width, means, given);
+  const seen = tokensSeen({ layers, width }, means, given);
+  const heads = numberOf(given.heads) ?? headsOf(width, means);
+  return {
+    layers,
+    width,
+    ...(heads !== undefined && { heads }),
+    ...(context !== undefined && { context }),
+    dropout: numberOf(given.dropout) ?? dropoutFor(means.task, seen / means.tokens),
+    batch: numberOf(given.batch) ?? batchFor({ layers, width }, means, given),
+  };
+
+  function fits(sizes: Rungs, all: Means): boolean {
+    const parameters = parametersOf(sizes, all);
+    const { perParameter, perToken } = measures[all.task];
+    const enough = tokensSeen(sizes, all, given) >= perParameter * parameters;
+    return (
+      enough &&
+      parameters <= Math.max(usualParameters, perToken * all.tokens) &&
+      bytesOf(sizes, all, given, leastRows(all, sizes, given)) <= all.memory
+    );
+  }
+}
+
+interface Rungs {
+  readonly layers: number;
+  readonly width: number;
+}
+
+/** All sizes that may be chosen, from small to large. */
+function candidates(means: Means, { layers, width }: GivenSizes): Rungs[] {
+  const ladder = ladders[means.model === "rnn" ? "rnn" : means.task === "lm" || means.task === "mlm" ? "text" : "examples"];
+  const all = ladder.map((rung) => ({ layers: numberOf(layers) ?? rung[0], width: numberOf(width) ?? rung[1] }));
+  return all.toSorted((a, b) => parametersOf(a, means) - parametersOf(b, means));
+}
+
+/** Of the blocks, for a width of 1: four matrices of attention and a feed-forward layer of eight, once more attention in a decoder that looks at a source; three gates of two matrices. */
+const perLayer: Readonly<Record<ModelName, number>> = { decoder: 12, encoder: 12, "encoder-decoder": 28, rnn: 6 };
+
+const writesTokens = (task: Task): boolean => task !== "classify" && task !== "tag";
+const twoSides = ({ task }: Means): number => (task === "translate" ? 2 : 1);
+
+/** Parameters that are multiplied: a table that is only looked up in learns and costs little. */
+export function parametersOf({ layers, width }: Rungs, means: Pick<Means, "model" | "task" | "vocab">): number {
+  const sides = means.model === "rnn" && means.task === "translate" ? 2 : 1;
+  return sides * perLayer[means.model] * layers * width ** 2 + (writesTokens(means.task) ? means.vocab * width : 0);
+}
+
+/** Operations that training on one token takes: each parameter twice on the way forward and four times back, and each token with those that it sees. */
+export function flopsPerToken(sizes: Rungs, means: Means, context: number): number {
+  const pairs = means.model === "rnn" ? 0 : 12 * sizes.layers * context * sizes.width;
+  return (6 * parametersOf(sizes, means)) / twoSides(means) + pairs; // a token of a pair goes through one side
+}
+
+/** Tokens that there is time for, and that are worth it. */
+function tokensSeen(sizes: Rungs, means: Means, given: GivenSizes): number {
+  const perToken = flopsPerToken(sizes, means, lengthOf(sizes, means, given));
+  const length = means.examples === undefined ? 0 : means.tokens / means.examples;
+  const usual = length === 0 ? usualTokens : usualExamples * length;
+  return Math.min(means.flops / perToken, Math.max(usual, measures[means.task].epochs * means.tokens));
+}
+
+/** Tokens of a window, or of the usual example. */
+export const lengthOf = ({ width }: Rungs, means: Means, given: GivenSizes): number =>
+  means.examples === undefined ? (contextOf(width, means, given) ?? 128) : Math.max(1, means.tokens / means.examples);
+
+/** A longer past is worth its arithmetic where the blocks cost more than it does. Examples are as long as they are. */
+function contextOf(width: number, { task, model, tokens, examples }: Means, given: GivenSizes): number | undefined {
+  const asked = numberOf(given.context);
+  if (asked !== undefined || examples !== undefined) return asked;
+  const wanted = task === "lm" && model !== "rnn" && width > 128 ? 256 : 128;
+  const room = 2 ** Math.floor(Math.log2(Math.max(8, tokens / 16))); // of a short text there are windows enough for some batches
+  return Math.min(wanted, room);
+}
+
+const headsOf = (width: number, { model }: Means): number | undefined => {
+  if (model === "rnn") return undefined;
+  const size = width >= 256 ? 64 : 32;
+  return width % size === 0 ? width / size : width % 4 === 0 ? 4 : 1;
+};
+
+/** A twentieth for every time that the epochs double beyond four, as far as three tenths: nothing to be learned by heart, nothing to be dropped. */
+function dropoutFor(task: Task, epochs: number): number {
+  const doubled = Math.log2(Math.max(1, epochs) / 4);
+  return Math.max(measures[task].dropout, Math.min(0.3, Math.max(0, Math.round(doubled)) / 20));
+}
+
+/** Rows of a batch: for so many steps as are wanted, within what computes well, what there is, and what fits into memory. */
+function batchFor(sizes: Rungs, means: Means, given: GivenSizes): number {
+  const length = lengthOf(sizes, means, given);
+  const seen = tokensSeen(sizes, means, given);
+  const wanted = seen / wantedSteps / length;
+  const [least, most] = means.examples === undefined ? [leastTokens / length, mostTokens / length] : [leastExamples, mostExamples];
+  const there = means.examples ?? means.tokens / length - 2;
+  const inMemory = (means.memory - bytesOf(sizes, means, given, 0)) / (bytesOf(sizes, means, given, 1) - bytesOf(sizes, means, given, 0));
+  return Math.max(1, Math.floor(Math.min(Math.max(least, Math.min(most, wanted)), there / 2, inMemory)));
+}
+
+const leastRows = (means: Means, sizes: Rungs, given: GivenSizes): number =>
+  numberOf(given.batch) ?? (means.examples === undefined ? Math.ceil(leastTokens / lengthOf(sizes, means, given)) : leastExamples);
+
+/** What training takes, about: weights, gradients and moments, and of every row what is kept for the way back. */
+function bytesOf(sizes: Rungs, means: Means, given: GivenSizes, rows: number): number {
+  const { layers, width } = sizes;
+  const length = numberOf(given.context) ?? lengthOf(sizes, means, given);
+  const heads = headsOf(width, means) ?? 0;
+  const table = writesTokens(means.task) ? 0 : means.vocab * width;
+  const kept = length * (layers * (40 * width + 4 * heads * length) + (writesTokens(means.task) ? 4 * means.vocab : 0));
+  return 4 * (4 * (parametersOf(sizes, means) + table) + rows * twoSides(means) * kept);
+}
+
+const numberOf = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
