@@ -102,8 +102,8 @@ const measures: Readonly<Record<Task, Measure>> = {
   lm: { perParameter: 2.5, perToken: 10, epochs: 60, dropout: 0 },
   mlm: { perParameter: 2.5, perToken: 10, epochs: 200, dropout: 0 }, // other words are hidden each time
   translate: { perParameter: 5, perToken: 4, epochs: 60, dropout: 0.1 },
-  classify: { perParameter: 10, perToken: 0.25, epochs: 30, dropout: 0.1 },
-  tag: { perParameter: 10, perToken: 0.5, epochs: 30, dropout: 0.1 },
+  classify: { perParameter: 10, perToken: 0.25, epochs: 20, dropout: 0.1 },
+  tag: { perParameter: 10, perToken: 0.5, epochs: 20, dropout: 0.1 },
 };
 
 /** How often a run reads its data at most. */

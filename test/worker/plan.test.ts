@@ -140,3 +140,19 @@ it("the same data is read once, also when whoever asked first has left; other da
   expect([ending?.aborted, begun]).toEqual([true, 2]);
   expect([await use("a", read, second), begun]).toEqual(["a", 2]); // it was kept beside
 });
+
+it("the plan for minutes has sizes of the rule and steps that are guessed; its training finds out", async () => {
+  const timed = { minutes: 0.05, threads: 1, model: { layers: 1 } } as const;
+  const plan = await computer.plan(given, timed);
+  expect(plan.training).toMatchObject({ minutes: 0.05 });
+  expect(plan.model).toMatchObject({ layers: 1 });
+  expect(plan.training.steps).toBeGreaterThanOrEqual(1);
+  await expect(computer.plan(given, { ...timed, steps: 3 })).rejects.toMatchObject({ told: { path: "minutes" } });
+  const events: JobEvent[] = [];
+  const training = computer.begin(given, { ...timed, out: "/runs/timed", listen: (event) => events.push(event) });
+  await (await training.finished).close();
+  const chosen = events.find((event) => event.kind === "chosen");
+  const ready = events.find((event) => event.kind === "ready");
+  expect(chosen?.steps).toBe(ready?.config.training.steps);
+  expect(ready?.config.training.minutes).toBe(0.05);
+});
