@@ -11,7 +11,7 @@ import { noLauncher } from "./support/ranks.ts";
 
 // Every program of the README and the docs runs, and every command of the docs, in the order of the page and in a folder of its own, on
 // the files that the page shows. The tour is one folder, since later pages use the models of earlier ones. What takes a person minutes
-// is made short: training gets 5 steps where the page does not say how many, a study is its first row, a data package or a model is a small one of ours,
+// is made short: training gets 5 steps where the page does not say how many or how long, a study is its first row, a data package or a model is a small one of ours,
 // and nothing is timed. Ranks are one process where there is no mpirun; of scripts for clusters the syntax is checked. What a program prints is what the page says that it prints, unless it opens a model that was trained for minutes.
 
 const root = join(import.meta.dirname, "..");
@@ -161,7 +161,7 @@ async function startServer(command: string, folder: string): Promise<string> {
 function shortened(command: string): string {
   const [, , kind, name] = command.split(" ");
   if (kind === "study") return ` --steps 2 --only ${study(name).rows[0].name}`;
-  return kind === "train" && !command.includes("--steps") ? " --steps 5" : "";
+  return kind === "train" && !/--steps|--minutes/.test(command) ? " --steps 5" : "";
 }
 
 function write(file: string, text: string): void {

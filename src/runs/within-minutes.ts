@@ -18,6 +18,8 @@ const usualShare = { transformer: 0.5, rnn: 0.25 } as const;
 /** Of the time that is left, for the steps; the rest is for validations and saves. */
 const stepShare = 0.93;
 const mostTrials = 3;
+/** Fewer steps than this teach hardly anything. */
+const few = 100;
 /** Of the time, for all trials, and seconds of one at most. */
 const [trialShare, mostTrialSeconds] = [0.05, 6];
 /** Ranks also exchange what they have found. */
@@ -93,7 +95,8 @@ export async function withinMinutes(
       sentences: [
         ...(settled.sizes && Object.keys(settled.sizes).length > 0 ? [sizesSentence(minutes ?? 0, settled.sizes)] : []),
         `${counted(steps)} steps of ${duration(pace.step)}, by a trial of ${trialSteps}: the data is read ${amount(epochs)} times`,
-        ...(steps === most ? [`more would only be learned by heart, so it ends before its time`] : []),
+        ...(steps === most ? ["more would only be learned by heart, so it ends before its time"] : []),
+        ...(steps < few ? ["that is too little time to learn much in"] : []),
       ],
     };
     return { settings: { ...settled.settings, training: { saveEvery: evalEvery, evalEvery, ...asked, steps } }, chosen };

@@ -68,9 +68,11 @@ async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal
     epochs: (steps * batch * accumulate) / Math.max(1, examples),
     flops: steps * tokensPerStep * (found.flopsPerToken.training ?? 0),
     cost: found,
-    warnings: [...warnings.flat(), ...material.warnings],
+    warnings: [...warnings.flat(), ...material.warnings, ...(training.minutes === undefined ? [] : [guessedSentence])],
   };
 }
+
+const guessedSentence = "how many steps fit into the minutes is a guess; a short trial finds out when training begins";
 
 interface Amounts extends Pick<TrainingPlan, "tokens" | "examples" | "valid"> {
   /** Of what a step sees, of source and target: that of windows, or the mean of examples. */

@@ -12,6 +12,12 @@ export interface Start {
 export const starts: readonly Start[] = [
   { name: "usual", label: "The usual", what: "What learns best of the choices that there are, in a minute or a few.", settings: {} },
   {
+    name: "minutes",
+    label: "Ten minutes",
+    what: "Sizes and steps are chosen for your data and this time; say how much time you have under Steps and learning rate.",
+    settings: { minutes: "10" },
+  },
+  {
     name: "tiny",
     label: "Tiny",
     what: "Two small layers: learns within seconds, and can be looked at as a whole.",
