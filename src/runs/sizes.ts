@@ -30,61 +30,23 @@ export interface Sizes {
 
 export type GivenSizes = Readonly<Record<string, unknown>>;
 
-type Rung = readonly [layers: number, width: number];
+interface Rung {
+  readonly layers: number;
+  readonly width: number;
+}
+
+/** Layers × width. */
+const rungs = (list: string): Rung[] =>
+  list.split(" ").map((one) => {
+    const [layers, width] = one.split("×").map(Number);
+    return { layers, width };
+  });
 
 /** From small to large; each has up to twice the parameters of the one before. */
 const ladders: Readonly<Record<"text" | "examples" | "rnn", readonly Rung[]>> = {
-  text: [
-    ...([
-      [2, 64],
-      [2, 96],
-      [3, 96],
-      [4, 96],
-      [4, 128],
-      [4, 160],
-      [4, 192],
-      [5, 192],
-      [6, 192],
-      [6, 224],
-      [6, 256],
-    ] as const),
-    ...([
-      [6, 320],
-      [6, 384],
-      [8, 384],
-      [8, 448],
-      [8, 512],
-      [10, 576],
-      [12, 640],
-      [12, 768],
-    ] as const),
-  ],
-  examples: [
-    [2, 64],
-    [2, 96],
-    [2, 128],
-    [2, 160],
-    [2, 192],
-    [3, 192],
-    [3, 256],
-    [4, 256],
-    [4, 320],
-    [6, 320],
-    [6, 384],
-    [6, 512],
-    [8, 512],
-  ],
-  rnn: [
-    [1, 64],
-    [1, 96],
-    [1, 128],
-    [1, 192],
-    [1, 256],
-    [2, 256],
-    [2, 384],
-    [2, 512],
-    [2, 768],
-  ],
+  text: rungs("2×64 2×96 2×128 3×128 4×128 4×160 4×192 5×192 6×192 6×224 6×256 6×320 6×384 8×384 8×448 8×512 10×576 12×640 12×768"),
+  examples: rungs("2×64 2×96 2×128 2×160 2×192 3×192 3×256 4×256 4×320 6×320 6×384 6×512 8×512"),
+  rnn: rungs("1×64 1×96 1×128 1×192 1×256 2×256 2×384 2×512 2×768"),
 };
 
 interface Measure {
@@ -99,8 +61,8 @@ interface Measure {
 }
 
 const measures: Readonly<Record<Task, Measure>> = {
-  lm: { perParameter: 2.5, perToken: 10, epochs: 60, dropout: 0 },
-  mlm: { perParameter: 2.5, perToken: 10, epochs: 200, dropout: 0 }, // other words are hidden each time
+  lm: { perParameter: 5, perToken: 10, epochs: 60, dropout: 0 },
+  mlm: { perParameter: 5, perToken: 10, epochs: 200, dropout: 0 }, // other words are hidden each time
   translate: { perParameter: 5, perToken: 4, epochs: 60, dropout: 0.1 },
   classify: { perParameter: 10, perToken: 0.25, epochs: 20, dropout: 0.1 },
   tag: { perParameter: 10, perToken: 0.5, epochs: 20, dropout: 0.1 },
@@ -135,7 +97,7 @@ export function sizesFor(means: Means, given: GivenSizes = {}): Sizes {
     batch: numberOf(given.batch) ?? batchFor({ layers, width }, means, given),
   };
 
-  function fits(sizes: Rungs, all: Means): boolean {
+  function fits(sizes: Rung, all: Means): boolean {
     const parameters = parametersOf(sizes, all);
     const { perParameter, perToken } = measures[all.task];
     const enough = tokensSeen(sizes, all, given) >= perParameter * parameters;
@@ -147,15 +109,10 @@ export function sizesFor(means: Means, given: GivenSizes = {}): Sizes {
   }
 }
 
-interface Rungs {
-  readonly layers: number;
-  readonly width: number;
-}
-
 /** All sizes that may be chosen, from small to large. */
-function candidates(means: Means, { layers, width }: GivenSizes): Rungs[] {
+function candidates(means: Means, { layers, width }: GivenSizes): Rung[] {
   const ladder = ladders[means.model === "rnn" ? "rnn" : means.task === "lm" || means.task === "mlm" ? "text" : "examples"];
-  const all = ladder.map((rung) => ({ layers: numberOf(layers) ?? rung[0], width: numberOf(width) ?? rung[1] }));
+  const all = ladder.map((rung) => ({ layers: numberOf(layers) ?? rung.layers, width: numberOf(width) ?? rung.width }));
   return all.toSorted((a, b) => parametersOf(a, means) - parametersOf(b, means));
 }
 
@@ -166,19 +123,19 @@ const writesTokens = (task: Task): boolean => task !== "classify" && task !== "t
 const twoSides = ({ task }: Means): number => (task === "translate" ? 2 : 1);
 
 /** Parameters that are multiplied: a table that is only looked up in learns and costs little. */
-export function parametersOf({ layers, width }: Rungs, means: Pick<Means, "model" | "task" | "vocab">): number {
+export function parametersOf({ layers, width }: Rung, means: Pick<Means, "model" | "task" | "vocab">): number {
   const sides = means.model === "rnn" && means.task === "translate" ? 2 : 1;
   return sides * perLayer[means.model] * layers * width ** 2 + (writesTokens(means.task) ? means.vocab * width : 0);
 }
 
 /** Operations that training on one token takes: each parameter twice on the way forward and four times back, and each token with those that it sees. */
-export function flopsPerToken(sizes: Rungs, means: Means, context: number): number {
+export function flopsPerToken(sizes: Rung, means: Means, context: number): number {
   const pairs = means.model === "rnn" ? 0 : 12 * sizes.layers * context * sizes.width;
   return (6 * parametersOf(sizes, means)) / twoSides(means) + pairs; // a token of a pair goes through one side
 }
 
 /** Tokens that there is time for, and that are worth it. */
-function tokensSeen(sizes: Rungs, means: Means, given: GivenSizes): number {
+function tokensSeen(sizes: Rung, means: Means, given: GivenSizes): number {
   const perToken = flopsPerToken(sizes, means, lengthOf(sizes, means, given));
   const length = means.examples === undefined ? 0 : means.tokens / means.examples;
   const usual = length === 0 ? usualTokens : usualExamples * length;
@@ -186,7 +143,7 @@ function tokensSeen(sizes: Rungs, means: Means, given: GivenSizes): number {
 }
 
 /** Tokens of a window, or of the usual example. */
-export const lengthOf = ({ width }: Rungs, means: Means, given: GivenSizes): number =>
+export const lengthOf = ({ width }: Rung, means: Means, given: GivenSizes): number =>
   means.examples === undefined ? (contextOf(width, means, given) ?? 128) : Math.max(1, means.tokens / means.examples);
 
 /** A longer past is worth its arithmetic where the blocks cost more than it does. Examples are as long as they are. */
@@ -211,7 +168,7 @@ function dropoutFor(task: Task, epochs: number): number {
 }
 
 /** Rows of a batch: for so many steps as are wanted, within what computes well, what there is, and what fits into memory. */
-function batchFor(sizes: Rungs, means: Means, given: GivenSizes): number {
+function batchFor(sizes: Rung, means: Means, given: GivenSizes): number {
   const length = lengthOf(sizes, means, given);
   const seen = tokensSeen(sizes, means, given);
   const wanted = seen / wantedSteps / length;
@@ -221,11 +178,11 @@ function batchFor(sizes: Rungs, means: Means, given: GivenSizes): number {
   return Math.max(1, Math.floor(Math.min(Math.max(least, Math.min(most, wanted)), there / 2, inMemory)));
 }
 
-const leastRows = (means: Means, sizes: Rungs, given: GivenSizes): number =>
+const leastRows = (means: Means, sizes: Rung, given: GivenSizes): number =>
   numberOf(given.batch) ?? (means.examples === undefined ? Math.ceil(leastTokens / lengthOf(sizes, means, given)) : leastExamples);
 
 /** What training takes, about: weights, gradients and moments, and of every row what is kept for the way back. */
-function bytesOf(sizes: Rungs, means: Means, given: GivenSizes, rows: number): number {
+function bytesOf(sizes: Rung, means: Means, given: GivenSizes, rows: number): number {
   const { layers, width } = sizes;
   const length = numberOf(given.context) ?? lengthOf(sizes, means, given);
   const heads = headsOf(width, means) ?? 0;
