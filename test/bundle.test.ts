@@ -34,7 +34,7 @@ const program = `
   import { trainTokenizer } from "./tokens/index.ts";
   import { trainingWindows } from "./batches/windows.ts";
   import { idsInMemory } from "./batches/ids.ts";
-  import { AdamW } from "./training/optimizers.ts";
+  import { AdamW } from "./training/adam.ts";
   import { initialise } from "./weights/initialise.ts";
 
   const emitted = (loss, bind) => {

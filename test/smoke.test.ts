@@ -20,7 +20,7 @@ it("a small decoder learns a short text by heart", async () => {
   const losses: number[] = [];
   for (let i = 0; i < 200; i++) {
     losses.push(Number((await step.run(feeds, { weights: optimizer.weights, gradients: optimizer.gradients })).loss.data[0]));
-    optimizer.step(1e-2);
+    await optimizer.step(1e-2);
   }
   expect(losses[0]).toBeGreaterThan(1.2); // ln 4 = 1.39: it knows nothing yet
   expect(losses[199]).toBeLessThan(0.05);

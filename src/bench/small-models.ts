@@ -9,8 +9,8 @@ import { type ModelConfig, type ModelInput, modelConfig, modelLoss } from "../mo
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import { baked } from "../trained/baked.ts";
+import { AdamW } from "../training/adam.ts";
 import { fit } from "../training/fit.ts";
-import { AdamW } from "../training/optimizers.ts";
 import { initialise } from "../weights/initialise.ts";
 import { weightsInMemory } from "../weights/weights.ts";
 

@@ -1,7 +1,7 @@
 import { chance } from "../base/chance.ts";
 import { compile, parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { AdamW } from "../training/optimizers.ts";
+import { AdamW } from "../training/adam.ts";
 import { initialise } from "../weights/initialise.ts";
 import { batchesOf, type Workload } from "./workloads.ts";
 
@@ -21,7 +21,7 @@ export async function trainingStep(workload: Workload, device: Device, profile?:
   let steps = 0;
   const run = async (): Promise<number> => {
     const result = await compiled.run(batches[steps++ % batches.length], { weights, gradients, chance: chance(3).fork(steps) });
-    optimizer.step(1e-3);
+    await optimizer.step(1e-3);
     return Number(result.loss.data[0]);
   };
   return {

@@ -11,7 +11,8 @@ import type { TrainingConfig } from "../runs/config.ts";
 import { refuseTooBig } from "../runs/memory.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { type Compression, compressions } from "../training/carrier.ts";
-import type { OptimizerName } from "../training/optimizers.ts";
+import { numbersInMatrices } from "../training/muon.ts";
+import { remembered } from "../training/optimizers.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { typedFlags } from "./flags.ts";
 import { aboveZero, listOf, positive, wholeNumber } from "./values.ts";
@@ -84,8 +85,6 @@ export interface Asked extends RankOptions {
   readonly threads?: number;
 }
 
-const remembered: Readonly<Record<OptimizerName, number>> = { adamw: 2, adam: 2, sgd: 1 };
-
 export type RankFacts = Awaited<ReturnType<typeof rankFacts>>;
 
 export async function rankFacts(asked: Asked) {
@@ -140,15 +139,17 @@ function workOf(
   const { flops = 0, activationBytes = 0, parts = [] } = training ?? {};
   const optimizer = parts.find(({ name }) => name === "optimizer")?.flops ?? 0;
   const loss = modelLoss(model);
-  const adapter = config.lora ? adapterLayout(adapted(loss, config.lora)).total : 0;
+  const adapter = config.lora && adapterLayout(adapted(loss, config.lora));
+  const layout = adapter ?? trainedLayout(parametersOf(loss), config.freeze);
+  const trained = layout.total;
   return {
-    parameters: parameters + adapter,
-    trained: adapter || trainedLayout(parametersOf(loss), config.freeze).total,
+    parameters: parameters + (adapter?.total ?? 0),
+    trained,
     batch,
     accumulate,
     tokens: length + sourceLength,
     flops: (flops - optimizer) / batch,
-    remembered: remembered[config.optimizer],
+    remembered: remembered(config.optimizer, { trained, matrices: numbersInMatrices(layout) }) / trained,
     activationBytes,
   };
 }

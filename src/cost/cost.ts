@@ -8,6 +8,7 @@ import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
 import { isAttend } from "../ops/attend.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
+import { numbersInMatrices } from "../training/muon.ts";
 import { activationMemory } from "./memory.ts";
 import { type Amount, bound, layerOf, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
 import { checkExtent, type Extent, type Phase, type PhaseName, phaseGraph, phaseNames, phaseOf } from "./phases.ts";
@@ -64,6 +65,8 @@ export interface ModelCost extends Omit<Extent, "sourceLength"> {
   readonly model: ModelConfig;
   readonly sourceLength?: number;
   readonly parameters: number;
+  /** How many of these are in matrices that hidden states are multiplied by. */
+  readonly matrices: number;
   /** Keys and values (or an RNN's states) that decoding keeps once `decode` tokens are there. */
   readonly kvCacheBytes: number;
   readonly phases: { readonly [Name in PhaseName]?: PhaseCost };
@@ -88,8 +91,19 @@ export async function cost(config: ModelConfig, options: CostOptions): Promise<M
     found[name] = phaseCost(graph, phase.sizes, layout, name);
   }
   const { total: parameters } = layout;
+  const matrices = numbersInMatrices(layout);
   const kvCacheBytes = keptBetweenTokens(phaseOf("token", config, extent), decode);
-  return { model: config, batch, length, ...(readsSource(config) && { sourceLength }), decode, parameters, kvCacheBytes, phases: found };
+  return {
+    model: config,
+    batch,
+    length,
+    ...(readsSource(config) && { sourceLength }),
+    decode,
+    parameters,
+    matrices,
+    kvCacheBytes,
+    phases: found,
+  };
 }
 
 /** All that a step is fed beside token ids and lengths is what was kept. */

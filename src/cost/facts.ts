@@ -1,13 +1,11 @@
 import type { ModelConfig } from "../models/any.ts";
+import { type OptimizerName, remembered } from "../training/optimizers.ts";
 import type { ModelCost, PhaseCost } from "./cost.ts";
 import { type LectureRow, lectureNotes, lectureRows } from "./lecture.ts";
 import type { PhaseName } from "./phases.ts";
 import { type Published, published, type TrainingTotal, trainingTotal } from "./training.ts";
 
 // What a model costs as one value of plain data: what a command prints, and a page shows.
-
-/** How many numbers an optimizer remembers for each that it moves. */
-export const remembers = { adamw: 2, adam: 2, sgd: 1 } as const;
 
 export interface CostFacts {
   readonly model: ModelConfig;
@@ -40,10 +38,12 @@ export interface CostFacts {
 }
 
 export interface FactsOptions {
-  readonly optimizer?: keyof typeof remembers;
+  readonly optimizer?: OptimizerName;
   readonly accumulate?: number;
   /** How many of the parameters are trained; all if left out. */
   readonly trained?: number;
+  /** And how many of these are in matrices that an optimizer may move as a whole. */
+  readonly matrices?: number;
   readonly tokens?: number;
   readonly preset?: string;
 }
@@ -52,7 +52,7 @@ const bytesOfNumber = 4;
 
 export function costFactsOf(cost: ModelCost, options: FactsOptions = {}): CostFacts {
   const { model, parameters, batch, length, sourceLength, decode, kvCacheBytes, phases } = cost;
-  const { optimizer = "adamw", accumulate = 1, trained = parameters, tokens, preset } = options;
+  const { optimizer = "adamw", accumulate = 1, trained = parameters, matrices = cost.matrices, tokens, preset } = options;
   const { training, token } = phases;
   const total = tokens === undefined ? undefined : trainingTotal(cost, tokens);
   const known = preset === undefined ? undefined : published[preset];
@@ -70,7 +70,7 @@ export function costFactsOf(cost: ModelCost, options: FactsOptions = {}): CostFa
     bytes: {
       weights: bytesOfNumber * parameters,
       gradients: bytesOfNumber * trained * (accumulate > 1 ? 2 : 1),
-      optimizer: bytesOfNumber * trained * remembers[optimizer],
+      optimizer: bytesOfNumber * remembered(optimizer, { trained, matrices }),
       activations: training?.activationBytes ?? 0,
       kept: training?.keptBytes ?? 0,
       kvCache: kvCacheBytes,

@@ -31,7 +31,13 @@ const inputOp = defineOp<{ name: string; type: TensorType }>("input", {
   ...free,
 });
 
-type Declared = { readonly name: string; readonly type: TensorType; readonly initialiser: Initialiser };
+type Declared = {
+  readonly name: string;
+  readonly type: TensorType;
+  readonly initialiser: Initialiser;
+  /** The rows of each, where a matrix is several, one above the other. */
+  readonly stacked?: readonly number[];
+};
 
 /** A trained value: fed from the flat buffer while training, baked in for inference. */
 export type Parameter = Tensor<Declared>;
@@ -53,8 +59,13 @@ export function input(name: string, type: TensorType): Tensor {
   return inputOp.one([], { name, type });
 }
 
-export function parameter(name: string, type: TensorType, initialiser: Initialiser, place: Place): Parameter {
-  return makeNode(parameterOp as Op, [], { name, type, initialiser }, [type], place)[0];
+export function parameter(
+  name: string,
+  type: TensorType,
+  { initialiser, stacked }: Pick<Declared, "initialiser" | "stacked">,
+  place: Place,
+): Parameter {
+  return makeNode(parameterOp as Op, [], { name, type, initialiser, ...(stacked && { stacked }) }, [type], place)[0];
 }
 
 /** Numbers that are part of the graph itself. */

@@ -10,6 +10,8 @@ export interface ParameterEntry {
   readonly name: string;
   readonly shape: readonly number[];
   readonly initialiser: Initialiser;
+  /** The rows of each, where a matrix is several, one above the other: queries, keys and values, or an RNN's gates. */
+  readonly stacked?: readonly number[];
   /** What it is a weight of. */
   readonly part: Part;
   /** Position of its first number in the flat buffer. */
@@ -31,7 +33,8 @@ export function parameterLayout(graph: Graph): ParameterLayout {
   const entries = [...graph.parameters].map(([name, tensor]) => {
     const shape = tensor.shape.map((dim) => dim.known);
     const { part, attributes } = tensor.node;
-    const entry = { name, shape, initialiser: attributes.initialiser, part, offset: total, length: elementCount(shape) };
+    const { initialiser, stacked } = attributes;
+    const entry = { name, shape, initialiser, ...(stacked && { stacked }), part, offset: total, length: elementCount(shape) };
     total += entry.length;
     dtype = tensor.dtype as FloatType;
     return entry;

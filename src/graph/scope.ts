@@ -69,7 +69,7 @@ export class Scope {
   }
 
   /** Declares a trained tensor: its shape and how it starts. */
-  param(name: string, shape: readonly DimLike[], initialiser: Initialiser = normal(0.02)): Tensor {
+  param(name: string, shape: readonly DimLike[], initialiser: Initialiser = normal(0.02), stacked?: readonly number[]): Tensor {
     const full = joinPath(this.#home, name);
     const type = tensorType(this.#trace.options.float ?? "float32", shape);
     const found = this.#trace.parameters.get(full);
@@ -78,7 +78,7 @@ export class Scope {
       if (dim.value === undefined)
         throw new GraphError(`at ${full}: a parameter cannot have the open dimension "${dim}"; its size must be a number`);
     }
-    const tensor = parameter(full, type, initialiser, { scope: this.#home, part: currentPlace().part });
+    const tensor = parameter(full, type, { initialiser, stacked }, { scope: this.#home, part: currentPlace().part });
     this.#trace.parameters.set(full, tensor);
     this.#trace.declared.set(full, new Set([this.path]));
     return tensor;

@@ -112,7 +112,8 @@ export const selfProjections = layer("projections", (p, x: Tensor, options: Head
   if (multiHead === "narrow" || keySize !== valueSize) return [queries(p, x, options), ...sourceProjections(p, x, options)];
   // One product and one transpose for all three.
   const start = weight ?? glorot(x.shape[2].known, heads * keySize); // each of the three is a matrix of its own
-  const all = dense(p.at("qkv"), x, (heads + 2 * kvHeads) * keySize, { weight: start, bias });
+  const stacked = [heads * keySize, kvHeads * keySize, kvHeads * keySize];
+  const all = dense(p.at("qkv"), x, (heads + 2 * kvHeads) * keySize, { weight: start, bias, stacked });
   const [q, k, v] = inPart("heads", () => split(splitHeads(all, heads + 2 * kvHeads), 1, [heads, kvHeads, kvHeads]));
   return [q, k, v];
 });

@@ -7,6 +7,8 @@ import { linear } from "../ops/products.ts";
 export interface DenseOptions {
   readonly bias?: boolean;
   readonly weight?: Initialiser;
+  /** The rows of each, where the weight is several matrices, one above the other. */
+  readonly stacked?: readonly number[];
 }
 
 /** Uniform with variance 2/(in + out) (Glorot & Bengio 2010), as the original Transformer starts. */
@@ -14,9 +16,9 @@ export const glorot = (from: number, to: number): Initialiser => uniform(Math.sq
 
 /** x Wᵀ + b. W is stored [out, in], as PyTorch does. */
 export const dense = layer((p, x: Tensor, out: DimLike, options: DenseOptions = {}): Tensor => {
-  const { bias = true, weight } = options;
+  const { bias = true, weight, stacked } = options;
   const width = x.shape[x.rank - 1];
   const start = weight ?? glorot(width.knownFor("a weight's start"), Dim.of(out).knownFor("a weight's start"));
-  const w = p.param("weight", [out, width], start);
+  const w = p.param("weight", [out, width], start, stacked);
   return linear(x, w, bias ? p.param("bias", [out], zeros) : undefined, { transposed: true });
 });

@@ -85,14 +85,20 @@ export const recurrent = layer("recurrence", (p, x: Tensor, options: RecurrentOp
 
 function inputWeights(p: Scope, cell: Cell, from: number, width: number): [Tensor, Tensor] {
   const start = spread(width);
-  return [p.param("input/weight", [gates[cell] * width, from], start), p.param("input/bias", [gates[cell] * width], start)];
+  return [
+    p.param("input/weight", [gates[cell] * width, from], start, stackedGates(cell, width)),
+    p.param("input/bias", [gates[cell] * width], start),
+  ];
 }
 
 function stateWeights(p: Scope, cell: Cell, width: number): CellWeights {
   const start = spread(width);
-  const hiddenWeight = p.param("state/weight", [gates[cell] * width, width], start);
+  const hiddenWeight = p.param("state/weight", [gates[cell] * width, width], start, stackedGates(cell, width));
   return { cell, width, hiddenWeight, hiddenBias: p.param("state/bias", [gates[cell] * width], start) };
 }
+
+/** Each gate has a matrix of its own. */
+const stackedGates = (cell: Cell, width: number): readonly number[] => new Array<number>(gates[cell]).fill(width);
 
 /** Uniform within 1/√width, as recurrent layers usually start. */
 const spread = (width: number): Initialiser => uniform(1 / Math.sqrt(width));

@@ -40,9 +40,13 @@ const trainingSchema = z.strictObject({
   minLr: rate,
   warmup: whole(0, most),
   schedule: z.enum(schedules),
+  /** The share of the steps in which wsd falls; a fifth if left out. */
+  decay: shareBelow1.optional(),
   optimizer: z.enum(optimizerNames),
   beta1: shareBelow1,
   beta2: shareBelow1,
+  /** Of Muon's matrices; 0.95 if left out. */
+  momentum: shareBelow1.optional(),
   weightDecay: rate,
   /** Whether biases and scales decay too. */
   decayAll: z.boolean(),

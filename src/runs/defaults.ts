@@ -2,6 +2,8 @@ import { ConfigError } from "../base/errors.ts";
 import { either, sentence, setting } from "../base/sentence.ts";
 import { type ModelName, modelsFor } from "../models/any.ts";
 import type { TokenizerKind } from "../tokens/tokenizer.ts";
+import { usualMomentum } from "../training/muon.ts";
+import { usualDecay } from "../training/schedule.ts";
 import type { Task, TrainingConfig } from "./config.ts";
 
 // What is used where nothing else is said. The language model's settings are measured: see docs/training.md.
@@ -93,10 +95,11 @@ const continuedRate = 0.5;
 
 /** What a run that goes on from another takes over from it: what it learns by, not how long. */
 export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig, lora?: unknown): Partial<TrainingConfig> {
-  const { batch, optimizer, beta1, beta2, decayAll, clip, labelSmoothing, accumulate } = parent;
+  const { batch, optimizer, beta1, beta2, momentum, decayAll, clip, labelSmoothing, accumulate } = parent;
   const weightDecay = lora ? 0 : parent.weightDecay; // what decays in an adapter is what was learned
   const lr = given.schedule === "noam" ? {} : { lr: (lora ? 1 : continuedRate) * parent.lr };
-  return { batch, optimizer, beta1, beta2, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
+  const kept = momentum === undefined ? {} : { momentum };
+  return { batch, optimizer, beta1, beta2, ...kept, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
 }
 
 /** Everything about training, from what was given and the task's defaults. */
@@ -122,6 +125,8 @@ export function trainingDefaults(
     threads,
     ...(task === "classify" && { calibrate: "temperature" }),
     ...((given.accumulate ?? 1) > 1 && { accumulates: "rows" as const }),
+    ...(given.optimizer === "muon" && { momentum: usualMomentum }),
+    ...(given.schedule === "wsd" && { decay: usualDecay }),
     ...given,
     steps,
     warmup,

@@ -303,10 +303,11 @@ async function sharedStart(group: Group, optimizer: Optimizer, progress: Progres
   optimizer.steps = step;
   await group.broadcast(optimizer.weights.data as Float32Array);
   const staging = optimizer.gradients.data as Float32Array; // nothing is in it yet
-  for (const [name, { data }] of step === 0 ? [] : optimizer.state) {
-    if (group.leads) staging.set(whole?.get(name)?.data ?? data);
-    await group.broadcast(staging);
-    data.set(staging.subarray(optimizer.part.from, optimizer.part.to));
+  for (const [name, { data, layout }] of step === 0 ? [] : optimizer.state) {
+    const all = staging.subarray(0, layout.total);
+    if (group.leads) all.set(whole?.get(name)?.data ?? data);
+    await group.broadcast(all);
+    data.set(optimizer.isPart ? all.subarray(optimizer.part.from, optimizer.part.to) : all);
   }
   return { bestLoss: best ?? noProgress.bestLoss, bestStep: rest[0], waited: rest[1] };
 }

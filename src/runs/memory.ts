@@ -9,7 +9,15 @@ import { type ModelConfig, modelLoss } from "../models/any.ts";
 import { blockOf } from "../runtime/pipeline.ts";
 import type { TrainingConfig } from "./config.ts";
 
-const buffers = { adamw: 4, adam: 4, sgd: 3 } as const;
+const buffers = { adamw: 4, adam: 4, sgd: 3, muon: 4 } as const;
+
+interface Sizes {
+  /** How many of the parameters are trained, and how many of these are in matrices; all, and none. */
+  readonly trained?: number;
+  readonly matrices?: number;
+  /** Of the longest text. */
+  readonly length?: number;
+}
 
 /**
  * Refuses a model that cannot be trained on this machine, with the arithmetic, before anything is allocated. Activations are everything
@@ -20,14 +28,16 @@ export function refuseTooBig(
   config: ModelConfig,
   { batch, optimizer, accumulate, checkpointBlocks }: TrainingConfig,
   free: number,
-  { trained = parameters, length = config.context }: { readonly trained?: number; readonly length?: number } = {},
+  { trained = parameters, matrices = 0, length = config.context }: Sizes = {},
 ): void {
   const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
-  const state = 4 * (parameters + (copies - 1) * trained);
+  const once = optimizer === "muon" ? matrices : 0;
+  const state = 4 * (parameters + (copies - 1) * trained - once);
+  const less = once > 0 ? `, less one of ${count(once)} numbers in matrices` : "";
   const sum =
     trained === parameters
-      ? `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state) = ${gigabytes(state)}`
-      : `${count(parameters)} parameters × 4 bytes and, for the ${count(trained)} that are trained, × ${copies - 1} more (gradients, optimizer state) = ${gigabytes(state)}`;
+      ? `${count(parameters)} parameters × 4 bytes × ${copies} (weights, gradients, optimizer state)${less} = ${gigabytes(state)}`
+      : `${count(parameters)} parameters × 4 bytes and, for the ${count(trained)} that are trained, × ${copies - 1} more (gradients, optimizer state)${less} = ${gigabytes(state)}`;
   const cure = sentence`choose fewer ${setting("layers")}, or a smaller ${setting("width")} or ${setting("vocab")}`;
   const code = "memory";
   if (state > free)

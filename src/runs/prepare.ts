@@ -17,6 +17,7 @@ import { freeMemory, usualThreads } from "../node/machine.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
 import { type NormalForm, slowSentence, type Tokenizer } from "../tokens/index.ts";
+import { numbersInMatrices } from "../training/muon.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
@@ -113,6 +114,8 @@ export interface Settlement {
   readonly layout: ParameterLayout;
   /** How many numbers are trained. */
   readonly trained: number;
+  /** And how many of these are in matrices that an optimizer may move as a whole. */
+  readonly matrices: number;
 }
 
 /** The model and its training, once the data is known. */
@@ -147,8 +150,13 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
       path: "training.checkpointBlocks",
     });
   const layout = parametersOf(modelLoss(model));
-  const trained = lora ? loraLayout(model, lora).total : trainedLayout(layout, training.freeze).total;
-  refuseTooBig(layout.total, model, training, freeMemory(), { trained, length: Math.min(model.context, longest ?? model.context) });
+  const moved = lora ? loraLayout(model, lora) : trainedLayout(layout, training.freeze);
+  const [trained, matrices] = [moved.total, numbersInMatrices(moved)];
+  refuseTooBig(layout.total, model, training, freeMemory(), {
+    trained,
+    matrices,
+    length: Math.min(model.context, longest ?? model.context),
+  });
   const config: RunConfig = {
     format: 1,
     task,
@@ -169,7 +177,7 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, read.found);
   const ofData = [...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)];
-  return { config, warnings: [ofData, [...gone, ...none]], layout, trained };
+  return { config, warnings: [ofData, [...gone, ...none]], layout, trained, matrices };
 }
 
 /** Refuses what says in two ways how long to train. */

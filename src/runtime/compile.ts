@@ -28,6 +28,8 @@ export interface CompileOptions extends PipelineOptions, Omit<SessionOptions, "t
   readonly weights?: ParameterBuffer | ((name: string) => WeightSource | undefined);
   /** Parameters whose gradients come before those of others, stage by stage, each from a session of its own; the rest comes last. The bits are the same. */
   readonly stages?: readonly (readonly string[])[];
+  /** Whether all outputs are written into arrays that each run is given as `into`; gradients always are. */
+  readonly inPlace?: boolean;
   /** How many sessions to keep, where there is one for each set of sizes. */
   readonly sessions?: number;
   /** Refuse NaN and infinity in any output, naming the node where it first appeared. */
@@ -165,7 +167,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
 
   async #program(sizes: Sizes): Promise<Program> {
     const graph = await this.graph(sizes);
-    const { device, folder, profile, denormals, gradientOf } = this.#options;
+    const { device, folder, profile, denormals, gradientOf, inPlace = false } = this.#options;
     const { threads } = device;
     const differentiates = gradientOf !== undefined;
     const { target, weights } = this.#emitOptions();
@@ -178,7 +180,11 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     const keep = this.#options.keep?.map(outputName);
     const stages: Stage[] = [];
     for (const part of this.#cut(graph)) {
-      const model = emitOnnx(part, { target, weights: source, sequence: differentiates && this.#engine.can("outputs-in-place") });
+      const model = emitOnnx(part, {
+        target,
+        weights: source,
+        sequence: (differentiates || inPlace) && this.#engine.can("outputs-in-place"),
+      });
       const session = await sessionOnDevice(this.#engine, model, { threads, folder, profile, denormals, keep }, part, (bind) =>
         prepareGraph(this.#fn, { ...this.#options, bind: { ...this.#options.bind, ...sizes, ...bind } }, this.#engine, {
           ...this.#options,

@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly weights?: ParameterBuffer | Held;
   /** Filled with the gradients. */
   readonly gradients?: ParameterBuffer;
+  /** Outputs by name that are written where these arrays are; of a function that was compiled for it. */
+  readonly into?: Arrays;
   /** Where random bytes come from, for a function with dropout: another one for each step. */
   readonly chance?: Chance;
   /** Of a function in stages: told that a stage, from 0 on, has given its gradients, and the next is about to be computed. */
@@ -129,10 +131,10 @@ export class Program {
     return this.graph.noise.size > 0 ? { ...parameters, ...own, ...this.#drawNoise(sizes, chance, rows) } : { ...parameters, ...own };
   }
 
-  async run(feeds: Feeds, { gradients, reached }: RunOptions): Promise<Record<string, HostArray>> {
+  async run(feeds: Feeds, { gradients, reached, into: given }: RunOptions): Promise<Record<string, HostArray>> {
     const into = this.#differentiates
       ? { ...this.#placesFor(gradients), ...newPlaces(this.graph, this.#visible), ...this.#across }
-      : undefined;
+      : given && Object.fromEntries(Object.entries(given).map(([name, place]) => [outputName(name), place]));
     const results: Record<string, HostArray> = {};
     for (const [i, { session }] of this.stages.entries()) {
       if (i > 0) reached?.(i - 1);

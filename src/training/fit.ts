@@ -133,6 +133,7 @@ export async function* fit(
     ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, checkpointBlocks: options.checkpointBlocks })
     : undefined;
   if (resident) optimizer.bringHome = () => resident.bringHome();
+  else optimizer.prepare(device);
   const compiled = { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 } as const;
   const step = compile(loss, compiled);
   const cut = group.size > 1 && !optimizer.isPart && !device.engine.host ? cutOf(optimizer.gradients.layout) : undefined;
@@ -213,6 +214,7 @@ export async function* fit(
       optimizer.bringHome = async () => {};
       await resident.release();
     }
+    await optimizer.release();
     await step.release();
     await staged.release();
   }
@@ -345,11 +347,11 @@ async function move(
   if (!optimizer.isPart) {
     await group.sum(data.subarray(0, from));
     taker?.before();
-    return optimizer.step(rate);
+    return await optimizer.step(rate);
   }
   await group.reduce(data);
   const norms = await group.gather(Float64Array.of(optimizer.gradientNorm()));
-  const norm = optimizer.step(rate, Math.hypot(...norms.map(([one]) => one)));
+  const norm = await optimizer.step(rate, Math.hypot(...norms.map(([one]) => one)));
   if (!Number.isFinite(norm)) return norm;
   optimizer.weightsToGradients();
   await group.share(data);

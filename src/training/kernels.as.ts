@@ -89,6 +89,28 @@ export function blend(y: usize, x: usize, count: i32, keep: f32, a: f32): void {
   for (; i < end; i += 4) store<f32>(y + i, load<f32>(y + i) * keep + load<f32>(x + i) * a);
 }
 
+/** Momentum in place, m = beta · m + scale · g, and beside it what a step follows (Nesterov): u = beta · m + scale · g, with the new m. */
+export function nesterov(u: usize, g: usize, m: usize, count: i32, beta: f32, scale: f32): void {
+  const vBeta = f32x4.splat(beta), vScale = f32x4.splat(scale), tiny = f32x4.splat(1e-30);
+  const whole = <usize>(count & ~3) << 2;
+  let i: usize = 0;
+  for (; i < whole; i += 16) {
+    const gradient = f32x4.mul(v128.load(g + i), vScale);
+    const grown = f32x4.add(f32x4.mul(v128.load(m + i), vBeta), gradient);
+    const momentum = v128.and(grown, f32x4.gt(f32x4.abs(grown), tiny));
+    v128.store(m + i, momentum);
+    v128.store(u + i, f32x4.add(f32x4.mul(momentum, vBeta), gradient));
+  }
+  const end = <usize>count << 2;
+  for (; i < end; i += 4) {
+    const gradient = load<f32>(g + i) * scale;
+    let momentum = load<f32>(m + i) * beta + gradient;
+    if (!(abs<f32>(momentum) > 1e-30)) momentum = 0;
+    store<f32>(m + i, momentum);
+    store<f32>(u + i, momentum * beta + gradient);
+  }
+}
+
 // Numbers of many ranks: one stretch after the other, in the order of ranks. Each addition is rounded, and the first is to nothing.
 
 /** The sum of stretches of numbers, which begin so many bytes from each other, in the place of the first. */

@@ -19,6 +19,7 @@ export interface Kernels {
     keep: number,
     scale: number,
   ): void;
+  nesterov(u: number, g: number, m: number, count: number, beta: number, scale: number): void;
   sumStretches(x: number, count: number, stretches: number, stride: number): void;
   sumHalves(to: number, x: number, count: number, stretches: number, stride: number): void;
   widen(to: number, x: number, count: number): void;

@@ -1,6 +1,7 @@
 import { GraphError } from "../base/errors.ts";
-import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
+import { ParameterBuffer, type ParameterEntry, type ParameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import type { Device } from "../runtime/device.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import type { Part } from "./group.ts";
 import { type Kernels, kernelsOn, memoryOf, pageBytes } from "./kernels.ts";
@@ -21,8 +22,21 @@ export interface OptimizerOptions {
   readonly part?: (count: number) => Part;
 }
 
+/** What a kind of optimizer remembers and needs. */
+export interface Needs {
+  /** Of all that is trained, by name. */
+  readonly remembers: readonly string[];
+  /** Only of the parameters that move number by number. */
+  readonly remembersAlone?: readonly string[];
+  /** Which parameters do not, but as whole matrices; none, if left out. */
+  readonly isMatrix?: (entry: ParameterEntry) => boolean;
+  /** Rooms beside the buffers, each with so many numbers. */
+  readonly rooms?: (trained: ParameterLayout) => readonly number[];
+}
+
 /** One parameter in a graph that takes a step: its gradient is clipped already. */
 export interface InGraph {
+  readonly entry: ParameterEntry;
   readonly weight: Tensor;
   readonly gradient: Tensor;
   /** What is remembered of it, by name. */
@@ -43,6 +57,11 @@ export interface Segment {
   readonly gradientAt: number;
   readonly count: number;
   readonly decays: boolean;
+  /** Whether they are matrices, which move as a whole. */
+  readonly isMatrix: boolean;
+  /** Where they start, in bytes, among those that move number by number; and in a room beside the buffers. */
+  readonly aloneAt: number;
+  readonly roomAt: number;
 }
 
 const memoryEnd = 4 * 2 ** 30 - pageBytes;
@@ -50,10 +69,17 @@ const memoryEnd = 4 * 2 ** 30 - pageBytes;
 /** Numbers of the part that moves here, one for each. */
 export interface Remembered {
   readonly data: Float32Array;
+  /** Of what: all that is trained, or only what moves number by number. */
+  readonly layout: ParameterLayout;
 }
 
-/** A buffer: weights, gradients or what is remembered. */
-type Numbers = ParameterBuffer | Remembered;
+/** Room beside the buffers. */
+export interface Room {
+  readonly data: Float32Array;
+}
+
+/** A buffer: weights, gradients, what is remembered, or room beside them. */
+type Numbers = ParameterBuffer | Remembered | Room;
 
 /** What a piece of work reads and writes. */
 interface Touched {
@@ -96,6 +122,8 @@ export abstract class Optimizer {
   bringHome: () => Promise<void> = async () => {};
   protected readonly kernels: Kernels;
   protected readonly weightDecay: number;
+  protected readonly rooms: readonly Room[];
+  readonly #alone: ParameterLayout;
   readonly #sums: ParameterBuffer | undefined;
   /** The longest gradient. */
   readonly clip: number;
@@ -105,15 +133,25 @@ export abstract class Optimizer {
   readonly #segments: readonly Segment[];
   readonly #staging: Staging | undefined;
 
-  protected constructor(layout: ParameterLayout, remembers: readonly string[], options: OptimizerOptions) {
+  protected constructor(layout: ParameterLayout, needs: Needs, options: OptimizerOptions) {
+    const { remembers, remembersAlone = [], isMatrix = () => false } = needs;
     const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false, freeze } = options;
     if (layout.dtype !== "float32") throw new GraphError(`optimizers work on float32 parameters, not ${layout.dtype}`);
     const trained = trainedLayout(layout, freeze);
     this.isPart = options.part !== undefined;
     this.part = options.part?.(trained.total) ?? { from: 0, to: trained.total };
     const own = this.part.to - this.part.from;
-    const parts = 1 + remembers.length + (accumulates ? 1 : 0); // of the size of the gradient, or of the part that moves
-    const bytes = 4 * (whole(layout.total) + (parts - remembers.length) * whole(trained.total) + remembers.length * whole(own));
+    this.#alone = layoutOf(trained, (entry) => !isMatrix(entry));
+    const rooms = needs.rooms?.(trained) ?? [];
+    const sizes = [
+      layout.total,
+      ...new Array<number>(accumulates ? 2 : 1).fill(trained.total), // gradients, and their sums
+      ...remembers.map(() => own),
+      ...remembersAlone.map(() => this.#alone.total),
+      ...rooms,
+    ];
+    const parts = sizes.length - 1;
+    const bytes = 4 * sizes.reduce((sum, count) => sum + whole(count), 0);
     const together = bytes <= (options.memory ?? memoryEnd);
     const staged = Math.min(largestPiece, stretch * Math.max(1, Math.floor((options.memory ?? memoryEnd) / (4 * stretch * (1 + parts)))));
     const memory = memoryOf(together ? bytes : 4 * staged * (1 + parts));
@@ -125,21 +163,34 @@ export abstract class Optimizer {
     };
     this.weights = new ParameterBuffer(layout, numbers(0, layout.total));
     this.gradients = new ParameterBuffer(trained, next(trained.total));
-    this.state = new Map(remembers.map((name) => [name, { data: next(own) }]));
+    this.state = new Map([
+      ...remembers.map((name) => [name, { data: next(own), layout: trained }] as const),
+      ...remembersAlone.map((name) => [name, { data: next(this.#alone.total), layout: this.#alone }] as const),
+    ]);
     this.#sums = accumulates ? new ParameterBuffer(trained, next(trained.total)) : undefined;
+    this.rooms = rooms.map((count) => ({ data: next(count) }));
     this.#staging = together ? undefined : { memory, count: staged, slots: new Map() };
-    for (const buffer of [this.weights, this.gradients, ...this.state.values(), ...(this.#sums ? [this.#sums] : [])])
+    for (const buffer of [this.weights, this.gradients, ...this.state.values(), ...(this.#sums ? [this.#sums] : []), ...this.rooms])
       this.#staging?.slots.set(buffer, 4 * staged * this.#staging.slots.size);
     this.kernels = kernelsOn(memory);
     this.weightDecay = weightDecay;
     this.clip = clip;
     this.#decays = (shape) => weightDecay > 0 && (decayAll || shape.length > 1);
-    this.#trained = segments(this.weights, trained, this.#decays);
+    this.#trained = segments(this.weights, trained, this.#decays, isMatrix);
     this.#segments = this.#trained.flatMap((segment) => within(segment, this.part));
   }
 
-  /** Moves one stretch of weights; the gradient counts `scale` times. */
+  /** Makes ready what a step needs of the engine; before the first step, and only of some optimizers. */
+  prepare(_device: Device): void {}
+
+  /** Gives that back. */
+  async release(): Promise<void> {}
+
+  /** Moves one stretch of weights, number by number; the gradient counts `scale` times. */
   protected abstract move(segment: Segment, learningRate: number, scale: number): void;
+
+  /** Moves the matrices, of an optimizer that has some. */
+  protected async moveMatrices(_learningRate: number, _scale: number): Promise<void> {}
 
   /** What changes from step to step in a graph that takes them: of the next one, with this learning rate. */
   abstract numbers(learningRate: number): Readonly<Record<string, number>>;
@@ -156,7 +207,7 @@ export abstract class Optimizer {
   gradientNorm(): number {
     const { from, to } = this.part;
     let squares = 0;
-    this.#each(asSegment({ from, to }), { reads: [this.gradients] }, (piece) => {
+    this.each(asSegment({ from, to }), { reads: [this.gradients] }, (piece) => {
       squares += this.kernels.sumSquares(this.address(this.gradients, piece), piece.count);
     });
     return Math.sqrt(squares);
@@ -165,7 +216,7 @@ export abstract class Optimizer {
   /** The gradient counts `share` times, as if it had been added to nothing; of a stretch of it, if one is given. */
   scale(share: number, stretchOf: Part = this.#all): void {
     const { gradients } = this;
-    this.#each(asSegment(stretchOf), { reads: [gradients], writes: [gradients] }, (piece) => {
+    this.each(asSegment(stretchOf), { reads: [gradients], writes: [gradients] }, (piece) => {
       const at = this.address(gradients, piece);
       this.kernels.blend(at, at, piece.count, share, 0);
     });
@@ -190,7 +241,7 @@ export abstract class Optimizer {
     if (!sums) throw new GraphError("this optimizer was not made to accumulate; make it with { accumulates: true }");
     if (place === "first") sums.data.fill(0, stretchOf.from, stretchOf.to);
     const reads = [sums, gradients];
-    this.#each(asSegment(stretchOf), { reads, writes: [place === "last" ? gradients : sums] }, (piece) => {
+    this.each(asSegment(stretchOf), { reads, writes: [place === "last" ? gradients : sums] }, (piece) => {
       const [sum, gradient] = reads.map((buffer) => this.address(buffer, piece));
       if (place === "last") this.kernels.blend(gradient, sum, piece.count, share, 1);
       else this.kernels.blend(sum, gradient, piece.count, 1, share);
@@ -198,14 +249,23 @@ export abstract class Optimizer {
   }
 
   /** One update of the weights from the gradients. Gives back the gradient's norm before clipping; if that is not finite, nothing is touched. */
-  step(learningRate: number, norm: number = this.gradientNorm()): number {
+  async step(learningRate: number, norm: number = this.gradientNorm()): Promise<number> {
     if (!Number.isFinite(norm)) return norm;
     this.steps++;
     const scale = norm > this.clip ? this.clip / norm : 1;
     const writes = [this.weights, ...this.state.values()];
-    for (const segment of this.#segments)
-      this.#each(segment, { reads: [...writes, this.gradients], writes }, (piece) => this.move(piece, learningRate, scale));
+    for (const segment of this.#segments.filter(({ isMatrix }) => !isMatrix))
+      this.each(segment, { reads: [...writes, this.gradients], writes }, (piece) => this.move(piece, learningRate, scale));
+    if (this.#segments.some(({ isMatrix }) => isMatrix)) await this.moveMatrices(learningRate, scale);
     return norm;
+  }
+
+  /** A stretch of a matrix, so many numbers from its beginning, as it lies in the buffers; it has this place in a room. */
+  protected segmentOf(name: string, { from, count, roomAt }: { from: number; count: number; roomAt: number }): Segment {
+    const { layout } = this.gradients;
+    const at = this.weights.view(name).data.byteOffset - this.weights.data.byteOffset + 4 * from;
+    const { offset } = layout.entries.find((entry) => entry.name === name) as ParameterEntry;
+    return { at, gradientAt: 4 * (offset + from), count, decays: this.decays(name), isMatrix: true, aloneAt: 0, roomAt };
   }
 
   /** Where a segment begins in the memory of the kernels. */
@@ -213,8 +273,10 @@ export abstract class Optimizer {
     return this.#staging?.slots.get(buffer) ?? buffer.data.byteOffset + this.#offset(buffer, segment);
   }
 
-  #offset(buffer: Numbers, { at, gradientAt }: Segment): number {
+  #offset(buffer: Numbers, { at, gradientAt, aloneAt, roomAt }: Segment): number {
     if (buffer === this.weights) return at;
+    if (!("layout" in buffer)) return roomAt;
+    if (buffer.layout === this.#alone) return aloneAt;
     return buffer === this.gradients || buffer === this.#sums ? gradientAt : gradientAt - 4 * this.part.from;
   }
 
@@ -223,15 +285,14 @@ export abstract class Optimizer {
   }
 
   /** Works on a segment: all at once where it lies in the memory of the kernels, else piece by piece, brought there and back. */
-  #each(segment: Segment, { reads, writes = [] }: Touched, work: (piece: Segment) => void): void {
+  protected each(segment: Segment, { reads, writes = [] }: Touched, work: (piece: Segment) => void): void {
     const staging = this.#staging;
     if (!staging) {
       work(segment);
       return;
     }
     for (let done = 0; done < segment.count; done += staging.count) {
-      const { at, gradientAt, decays } = segment;
-      const piece = { at: at + 4 * done, gradientAt: gradientAt + 4 * done, count: Math.min(staging.count, segment.count - done), decays };
+      const piece = shifted(segment, done, Math.min(staging.count, segment.count - done));
       const here = (buffer: Numbers) => {
         const begin = this.#offset(buffer, piece) / 4;
         return buffer.data.subarray(begin, begin + piece.count);
@@ -252,32 +313,66 @@ export abstract class Optimizer {
 export type WholeState = ReadonlyMap<string, ParameterBuffer>;
 
 /** The state of an optimizer that moves all; of another, room for it. */
-export function wholeState({ state, isPart, gradients: { layout } }: Pick<Optimizer, "state" | "gradients" | "isPart">): WholeState {
-  return new Map([...state].map(([name, { data }]) => [name, isPart ? new ParameterBuffer(layout) : new ParameterBuffer(layout, data)]));
+export function wholeState({ state, isPart }: Pick<Optimizer, "state" | "isPart">): WholeState {
+  return new Map(
+    [...state].map(([name, { data, layout }]) => [name, isPart ? new ParameterBuffer(layout) : new ParameterBuffer(layout, data)]),
+  );
+}
+
+/** Some of a layout's parameters, one after the other. */
+function layoutOf(layout: ParameterLayout, has: (entry: ParameterEntry) => boolean): ParameterLayout {
+  let total = 0;
+  const entries = layout.entries.filter(has).map((entry): ParameterEntry => {
+    total += entry.length;
+    return { ...entry, offset: total - entry.length };
+  });
+  return { ...layout, entries, total };
 }
 
 /** A stretch of buffers that are like the gradients, as a segment. */
-const asSegment = ({ from, to }: Part): Segment => ({ at: 0, gradientAt: 4 * from, count: to - from, decays: false });
+const asSegment = ({ from, to }: Part): Segment => ({
+  at: 0,
+  gradientAt: 4 * from,
+  count: to - from,
+  decays: false,
+  isMatrix: false,
+  aloneAt: 0,
+  roomAt: 0,
+});
+
+/** So many numbers of a segment, from one of them on. */
+const shifted = (segment: Segment, by: number, count: number): Segment => ({
+  ...segment,
+  at: segment.at + 4 * by,
+  gradientAt: segment.gradientAt + 4 * by,
+  aloneAt: segment.aloneAt + 4 * by,
+  roomAt: segment.roomAt + 4 * by,
+  count,
+});
 
 /** What of a segment lies in a part; nothing, if none of it does. */
-function within({ at, gradientAt, count, decays }: Segment, { from, to }: Part): Segment[] {
-  const first = Math.max(0, from - gradientAt / 4);
-  const last = Math.min(count, to - gradientAt / 4);
-  return last <= first ? [] : [{ at: at + 4 * first, gradientAt: gradientAt + 4 * first, count: last - first, decays }];
+function within(segment: Segment, { from, to }: Part): Segment[] {
+  const first = Math.max(0, from - segment.gradientAt / 4);
+  const last = Math.min(segment.count, to - segment.gradientAt / 4);
+  return last <= first ? [] : [shifted(segment, first, last - first)];
 }
 
 function segments(
   weights: ParameterBuffer,
   trained: ParameterLayout,
   decaysFor: (shape: readonly number[]) => boolean,
+  isMatrixIn: (entry: ParameterEntry) => boolean,
 ): readonly Segment[] {
-  const found: { at: number; gradientAt: number; count: number; decays: boolean }[] = [];
-  for (const { name, offset, length, shape } of trained.entries) {
+  const found: (Omit<Segment, "count"> & { count: number })[] = [];
+  let alone = 0;
+  for (const entry of trained.entries) {
+    const { name, offset, length, shape } = entry;
     const at = weights.view(name).data.byteOffset - weights.data.byteOffset;
-    const decays = decaysFor(shape);
+    const [decays, isMatrix] = [decaysFor(shape), isMatrixIn(entry)];
     const last = found.at(-1);
-    if (last && last.decays === decays && last.at + 4 * last.count === at) last.count += length;
-    else found.push({ at, gradientAt: 4 * offset, count: length, decays });
+    if (last && last.decays === decays && last.isMatrix === isMatrix && last.at + 4 * last.count === at) last.count += length;
+    else found.push({ at, gradientAt: 4 * offset, count: length, decays, isMatrix, aloneAt: 4 * alone, roomAt: 0 });
+    if (!isMatrix) alone += length;
   }
   return found;
 }

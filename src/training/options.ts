@@ -36,11 +36,13 @@ const schedules: Choices<ScheduleName> = {
   linear: "falls in a line to the last rate",
   cosine: "falls slowly, then fast, then slowly to the last rate",
   noam: "falls with 1/√step, as in the paper of 2017",
+  wsd: "stays, and falls to the last rate in the last part of the steps",
 };
 const optimizers: Choices<OptimizerName> = {
   adamw: "Adam with a weight decay of its own: the usual choice",
   adam: "each weight at its own pace, by the mean and the spread of its gradients; decay goes through the gradient",
   sgd: "against the gradient, with momentum; a third less memory, and slower for Transformers",
+  muon: "matrices by their momentum with all directions made equally long, the rest by adamw: learns more in a step, which takes longer",
 };
 const devices: Choices<DeviceChoice> = {
   cpu: "the processor",
@@ -145,9 +147,9 @@ export const trainingOptions: readonly Option[] = [
     [
       "minLr",
       number(0, 1e6, false),
-      "where linear and cosine end (default 0)",
+      "where linear, cosine and wsd end (default 0)",
       "The rate of the last step.",
-      { usual: 0, needs: { schedule: ["linear", "cosine"] } },
+      { usual: 0, needs: { schedule: ["linear", "cosine", "wsd"] } },
     ],
     [
       "warmup",
@@ -162,6 +164,13 @@ export const trainingOptions: readonly Option[] = [
       "how the rate falls after that",
       "Large steps find the region, small ones the place in it.",
       { usual: "linear" },
+    ],
+    [
+      "decay",
+      share,
+      "the share of the steps in which wsd falls (default 0.2)",
+      "Until then the rate stays, so a run can be made longer later; most of the loss is won in this last part.",
+      { usual: 0.2, needs: { schedule: ["wsd"] } },
     ],
     [
       "patience",
@@ -192,7 +201,14 @@ export const trainingOptions: readonly Option[] = [
       share,
       "decay of the second moment",
       "How long a gradient counts in the spread that each weight's step is divided by: 0.99 is about 100 steps.",
-      { usual: 0.99, needs: { optimizer: ["adam", "adamw"] } },
+      { usual: 0.99, needs: { optimizer: ["adam", "adamw", "muon"] } },
+    ],
+    [
+      "momentum",
+      share,
+      "how long muon remembers the gradients of matrices (default 0.95)",
+      "0.95 is about 20 steps. What is no matrix has the two moments of adamw.",
+      { usual: 0.95, needs: { optimizer: ["muon"] } },
     ],
     [
       "clip",

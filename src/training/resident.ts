@@ -89,8 +89,7 @@ export class ResidentTraining {
     if (!this.#moved.every((name) => isHeld(this.#held.get(name) as HostArray | DeviceArray))) return; // nothing has moved yet
     const results = (await this.#home.run({}, { weights: this.#held })) as Record<string, HostArray>;
     for (const [place, buffer] of this.#buffers) {
-      for (const name of this.#optimizer.gradients.views.keys())
-        buffer.view(name).data.set(results[`${place}${name}`].data as Float32Array as never);
+      for (const name of this.#trainedIn(buffer)) buffer.view(name).data.set(results[`${place}${name}`].data as Float32Array as never);
     }
   }
 
@@ -103,8 +102,11 @@ export class ResidentTraining {
 
   /** What a step changes: trained weights, and what is remembered of them. */
   get #moved(): string[] {
-    const names = [...this.#optimizer.gradients.views.keys()];
-    return [...this.#buffers.keys()].flatMap((place) => names.map((name) => `${place}${name}`));
+    return [...this.#buffers].flatMap(([place, buffer]) => this.#trainedIn(buffer).map((name) => `${place}${name}`));
+  }
+
+  #trainedIn({ views }: ParameterBuffer): string[] {
+    return [...this.#optimizer.gradients.views.keys()].filter((name) => views.has(name));
   }
 
   #fromHost(): Map<string, HostArray | DeviceArray> {
@@ -119,7 +121,9 @@ export class ResidentTraining {
 /** Loss, gradients, clipping and the optimizer's step in one function. */
 function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string, checkpointBlocks = false): TensorFunction {
   const numbers = Object.keys(optimizer.numbers(0));
-  const names = [...optimizer.gradients.views.keys()];
+  const { entries } = optimizer.gradients.layout;
+  const kindsOf = (of: string) =>
+    [...optimizer.state].filter(([, { layout }]) => layout.entries.some(({ name }) => name === of)).map(([kind]) => kind);
   let given: Record<string, Tensor> = {};
   return {
     inputs: { ...loss.inputs, ...Object.fromEntries(numbers.map((name) => [numberName(name), float32([])])) },
@@ -132,18 +136,19 @@ function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string
       const graph = loss.rewrite?.(p, built) ?? built;
       const of = (outputs: ReadonlyMap<string, Tensor>, name: string) => outputs.get(name) as Tensor;
       const objective = of(graph.outputs, "loss");
-      const weights = names.map((name) => of(graph.parameters, name));
+      const weights = entries.map(({ name }) => of(graph.parameters, name));
       const gradients = grad(objective, weights, checkpointBlocks ? { again: blockOf } : {});
       const norm = sqrt(gradients.map((g) => sum(mul(g, g))).reduce((a, b) => add(a, b)));
       const scale = Number.isFinite(optimizer.clip) ? where(greater(norm, optimizer.clip), div(optimizer.clip, norm), 1) : undefined;
-      const moved = names.map((name, i) => {
+      const moved = entries.map((entry, i) => {
         const w = weights[i];
-        const state = Object.fromEntries([...optimizer.state.keys()].map((kind) => [kind, p.at(kind).param(name, w.shape)]));
+        const { name } = entry;
+        const state = Object.fromEntries(kindsOf(name).map((kind) => [kind, p.at(kind).param(name, w.shape)]));
         const gradient = scale ? mul(gradients[i], scale) : gradients[i];
-        return { name, ...optimizer.moved({ weight: w, gradient, state, decays: optimizer.decays(name), numbers: given }) };
+        return { name, ...optimizer.moved({ entry, weight: w, gradient, state, decays: optimizer.decays(name), numbers: given }) };
       });
       const states = [...optimizer.state.keys()].flatMap((kind) =>
-        moved.map(({ name, state }) => [`${kind}/${name}`, state[kind]] as const),
+        moved.filter(({ state }) => kind in state).map(({ name, state }) => [`${kind}/${name}`, state[kind]] as const),
       );
       const reported = report === "loss" ? [] : [[report, of(graph.outputs, report)] as const];
       return {

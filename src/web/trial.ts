@@ -5,8 +5,8 @@ import { ParameterBuffer } from "../graph/parameters.ts";
 import { modelConfig, modelLoss } from "../models/any.ts";
 import { compile, parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
+import { AdamW } from "../training/adam.ts";
 import { fit } from "../training/fit.ts";
-import { AdamW } from "../training/optimizers.ts";
 import { initialise } from "../weights/initialise.ts";
 import type { Trial } from "./gap.ts";
 

@@ -114,7 +114,7 @@ export function quantiseLater(
     };
     const blocks = Math.ceil(from / blockSize);
     const types = { packed: tensorType("uint8", [out, blocks, (blockSize * bits) / 8]), scales: tensorType("float32", [out * blocks]) };
-    const named = (part: keyof typeof types) => parameter(`${key} (q${bits} ${part})`, types[part], zeros, node);
+    const named = (part: keyof typeof types) => parameter(`${key} (q${bits} ${part})`, types[part], { initialiser: zeros }, node);
     const tensors = { packed: named("packed"), scales: named("scales") };
     later(leafName(tensors.packed), () => quantised().packed);
     later(leafName(tensors.scales), () => (scale === 1 ? quantised().scales : quantised().scales.map((value) => value * scale)));

@@ -39,7 +39,7 @@ function readingKey({ task, source, tokenizer, vocab, lowercase, normalize, from
 
 async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal): Promise<TrainingPlan> {
   const asked = await guessedMinutes(settings, read, { clock: () => performance.now() / 1000 });
-  const { config, warnings, layout, trained } = settle(asked, read);
+  const { config, warnings, layout, trained, matrices } = settle(asked, read);
   const { model, training, labels } = config;
   const material = materialOf(read.encoded, config, read.tokenizer); // its ids are the reading's, which closes them
   const { tokens, examples, valid, lengths } = amountsOf(read, model.context);
@@ -47,7 +47,7 @@ async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal
   const [length, sourceLength] = [...lengths].reverse(); // of pairs, the source comes first
   const found = await counted(
     model,
-    { batch, length, ...(sourceLength !== undefined && { sourceLength }), optimizer, accumulate, trained },
+    { batch, length, ...(sourceLength !== undefined && { sourceLength }), optimizer, accumulate, trained, matrices },
     signal,
   );
   const tokensPerStep = Math.round(batch * accumulate * lengths.reduce((sum, one) => sum + one, 0));

@@ -4,7 +4,7 @@ import type { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { type ModelConfig, modelLoss } from "../../src/models/any.ts";
 import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
+import { AdamW } from "../../src/training/adam.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 /** The weights of a small model after a few hundred steps. */
@@ -20,7 +20,7 @@ export async function trained(
   const step = compile(fn, { gradientOf: "loss", outputs: ["loss"], threads: 1 });
   for (let i = 1; i <= steps; i++) {
     await step.run(batch(i) as never, { weights, gradients });
-    optimizer.step(5e-3 * Math.min(1, i / 20) * (1 - i / (steps + 1)));
+    await optimizer.step(5e-3 * Math.min(1, i / 20) * (1 - i / (steps + 1)));
   }
   await step.release();
   return weights;

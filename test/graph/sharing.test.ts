@@ -14,7 +14,7 @@ import { checkGradient } from "../../src/library/here.ts";
 import { compile } from "../../src/node/device.ts";
 import { mean, mul, sum } from "../../src/ops/index.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
+import { AdamW } from "../../src/training/adam.ts";
 import { countParameters } from "../../src/weights/count.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { parametersAsTensors } from "../../src/weights/load.ts";

@@ -22,8 +22,8 @@ import { adapted, adaptedMatrices, adapterLayout, loraTargets } from "../../src/
 import { nodeDevice } from "../../src/node/device.ts";
 import { changesOf } from "../../src/runs/adapter.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
+import { AdamW } from "../../src/training/adam.ts";
 import { fit as trainSteps } from "../../src/training/fit.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
 import { changedWeights } from "../../src/weights/adapted.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { loadParameters } from "../../src/weights/load.ts";

@@ -11,7 +11,7 @@ import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { rnnLanguageModelLoss, rnnLoss } from "../../src/models/rnn.ts";
 import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
+import { AdamW } from "../../src/training/adam.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 // Each architecture, and each kind of positions, learns a small task in a few hundred steps.
@@ -36,7 +36,7 @@ async function learns(fn: TensorFunction, batch: (seed: number) => Batch, goal: 
   let best = 0;
   for (let i = 1; i <= mostSteps && best <= goal; i++) {
     await step.run(batch(i) as never, { weights, gradients });
-    optimizer.step(5e-3 * Math.min(1, i / 20) * (1 - i / (mostSteps + 1)));
+    await optimizer.step(5e-3 * Math.min(1, i / 20) * (1 - i / (mostSteps + 1)));
     if (i % 100 === 0) best = accuracy((await look.run(test as never, { weights })).scores, test.targets);
   }
   await step.release();

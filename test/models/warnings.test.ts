@@ -14,7 +14,7 @@ import { decoder, decoderLoss } from "../../src/models/decoder.ts";
 import { compile } from "../../src/node/device.ts";
 import { add, cast, iota, matmul } from "../../src/ops/index.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
+import { AdamW } from "../../src/training/adam.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 // What the lectures warn of, and what they promise, each as numbers.
@@ -99,7 +99,7 @@ async function trained(sizes: DecoderInput): Promise<{ loss: number; weights: Pa
     const list = counting(i, 13);
     const feeds = { ids: flat(list.map((row) => row.slice(0, 12))), targets: flat(list.map((row) => row.slice(1))) };
     loss = Number((await step.run(feeds, { weights: optimizer.weights, gradients: optimizer.gradients })).loss.data[0]);
-    optimizer.step(3e-3 * Math.min(1, i / 20));
+    await optimizer.step(3e-3 * Math.min(1, i / 20));
   }
   return { loss, weights: optimizer.weights };
 }

@@ -5,8 +5,8 @@ import { trainingWindows } from "../../src/batches/windows.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { nodeDevice } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
+import { AdamW } from "../../src/training/adam.ts";
 import { type FitOptions, fit, type Report } from "../../src/training/fit.ts";
-import { AdamW } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 
 const loss = decoderLoss({ layers: 1, heads: 2, width: 16, context: 8, vocab: 7, dropout: 0.1 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import type { ParameterLayout } from "../../src/graph/parameters.ts";
-import { AdamW, optimizer } from "../../src/training/optimizers.ts";
+import { AdamW } from "../../src/training/adam.ts";
+import { optimizer } from "../../src/training/optimizers.ts";
 
 /** A matrix of 5×7 and a vector of 6: lengths that are no multiple of a vector register. */
 const layout: ParameterLayout = {
@@ -33,7 +34,7 @@ function reference(weights: number[], gradients: number[][], rate: number): numb
 }
 
 describe("AdamW", () => {
-  it("equals the formulas over several steps, with clipping, and decays matrices only", () => {
+  it("equals the formulas over several steps, with clipping, and decays matrices only", async () => {
     const optimizer = new AdamW(layout, options);
     const source = chance(4);
     const start = Array.from({ length: 41 }, (_, i) => Math.fround(source.normal(i)));
@@ -41,7 +42,7 @@ describe("AdamW", () => {
     const gradients = [0.01, 0.5, 3].map((size, t) => start.map((_, i) => Math.fround(size * source.fork(t).normal(i))));
     for (const gradient of gradients) {
       optimizer.gradients.data.set(gradient);
-      expect(optimizer.step(1e-2)).toBeCloseTo(Math.hypot(...gradient), 4);
+      expect(await optimizer.step(1e-2)).toBeCloseTo(Math.hypot(...gradient), 4);
     }
     const wanted = reference(start, gradients, 1e-2);
     for (const [i, value] of wanted.entries()) expect(optimizer.weights.data[i]).toBeCloseTo(value, 5);
@@ -60,21 +61,21 @@ describe("AdamW", () => {
     expect(Math.abs(optimizer.gradientNorm() / Math.sqrt(sum) - 1)).toBeLessThan(1e-6);
   });
 
-  it("touches nothing when a gradient is not finite", () => {
+  it("touches nothing when a gradient is not finite", async () => {
     const optimizer = new AdamW(layout, options);
     optimizer.weights.data.fill(1);
     optimizer.gradients.data.fill(0.1);
     optimizer.gradients.data[40] = Number.NaN;
-    expect(optimizer.step(0.1)).toBeNaN();
+    expect(await optimizer.step(0.1)).toBeNaN();
     expect(optimizer.weights.data.every((w) => w === 1)).toBe(true);
     expect(optimizer.firstMoments.data.every((m) => m === 0)).toBe(true);
   });
 
-  it("lets moments fall to zero before they become denormal", () => {
+  it("lets moments fall to zero before they become denormal", async () => {
     const optimizer = new AdamW(layout, options);
     optimizer.gradients.data.fill(1e-20);
     for (let i = 0; i < 400; i++) {
-      optimizer.step(1e-3);
+      await optimizer.step(1e-3);
       if (i === 0) optimizer.gradients.data.fill(0);
     }
     expect([...optimizer.firstMoments.data, ...optimizer.secondMoments.data].every((x) => x === 0)).toBe(true);
@@ -102,23 +103,23 @@ function byHand(kind: "adam" | "sgd", start: readonly number[], gradients: reado
 }
 
 describe("Adam and SGD", () => {
-  it.each(["adam", "sgd"] as const)("%s equals its formulas over several steps", (kind) => {
+  it.each(["adam", "sgd"] as const)("%s equals its formulas over several steps", async (kind) => {
     const own = optimizer(kind, layout, { beta1: 0.9, beta2: 0.99, weightDecay: 0.1 });
     const start = Array.from({ length: 41 }, (_, i) => Math.fround(chance(5).normal(i)));
     own.weights.data.set(start);
     const gradients = [1, 2, 3].map((t) => start.map((_, i) => Math.fround(chance(6).fork(t).normal(i))));
     for (const gradient of gradients) {
       own.gradients.data.set(gradient);
-      own.step(1e-2);
+      await own.step(1e-2);
     }
     for (const [i, value] of byHand(kind, start, gradients, 1e-2).entries()) expect(own.weights.data[i]).toBeCloseTo(value, 5);
     expect(own.steps).toBe(3);
   });
 
-  it("let biases decay too when asked", () => {
+  it("let biases decay too when asked", async () => {
     const own = optimizer("sgd", layout, { beta1: 0, weightDecay: 0.5, decayAll: true });
     own.weights.data.fill(1);
-    own.step(1);
+    await own.step(1);
     expect([...own.weights.data]).toEqual(new Array(41).fill(0.5));
   });
 });
