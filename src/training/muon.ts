@@ -104,7 +104,7 @@ export class Muon extends AdamW {
   constructor(layout: ParameterLayout, options: MuonOptions = {}) {
     if (options.part)
       throw new ConfigError(
-        sentence`${setting("optimizer", "muon")} moves whole matrices, and with --shard-optimizer each rank has a stretch of numbers; leave one of them out`,
+        sentence`${setting("optimizer", "muon")} moves whole matrices, and with ${setting("shardOptimizer")} each rank has a stretch of numbers; leave one of them out`,
         { code: "config.conflict", path: "training.optimizer" },
       );
     super(layout, options, {

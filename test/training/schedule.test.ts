@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { learningRate, type ScheduleOptions } from "../../src/training/schedule.ts";
+import { learningRate, type ScheduleOptions, schedules } from "../../src/training/schedule.ts";
 
 const options: ScheduleOptions = { schedule: "cosine", lr: 1, minLr: 0.1, warmup: 10, steps: 110 };
 const at = (step: number, change: Partial<ScheduleOptions> = {}) => learningRate(step, { ...options, ...change });
 
 describe("the learning rate", () => {
-  it.each(["constant", "linear", "cosine", "noam"] as const)("of %s rises in a line to the highest", (schedule) => {
+  it.each(schedules)("of %s rises in a line to the highest", (schedule) => {
     expect(at(1, { schedule })).toBeCloseTo(0.1, 12);
     expect(at(5, { schedule })).toBeCloseTo(0.5, 12);
     expect(at(10, { schedule })).toBeCloseTo(1, 12);
@@ -24,6 +24,19 @@ describe("the learning rate", () => {
     expect(at(111, { schedule: "linear" })).toBeCloseTo(0.1, 12);
     expect(at(111, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
     expect(at(500, { schedule: "cosine" })).toBeCloseTo(0.1, 12);
+  });
+
+  it("of wsd stays, and falls in the last part with the root of the way to the lowest", () => {
+    const wsd = { schedule: "wsd", steps: 100, warmup: 10, minLr: 0 } as const;
+    for (const step of [11, 40, 80, 81]) expect(at(step, wsd)).toBe(1);
+    expect(at(86, wsd)).toBeCloseTo(0.5, 12); // a quarter of the way
+    expect(at(100, wsd)).toBeCloseTo(1 - Math.sqrt(19 / 20), 12);
+    expect(at(101, { ...wsd, minLr: 0.1 })).toBeCloseTo(0.1, 12);
+    expect(at(51, { ...wsd, decay: 0.5 })).toBe(1);
+    expect(at(52, { ...wsd, decay: 0.5 })).toBeLessThan(1);
+    expect(at(11, { ...wsd, decay: 0.99 })).toBe(1); // never during the warm-up
+    const rates = Array.from({ length: 90 }, (_, i) => at(i + 11, wsd));
+    expect(rates).toEqual([...rates].sort((a, b) => b - a));
   });
 
   it("is the paper's own for noam with its own highest rate", () => {
