@@ -14,6 +14,7 @@ export interface Means {
   /** How many examples these are; left out of one text, which is cut into windows. */
   readonly examples?: number;
   readonly vocab: number;
+  readonly optimizer?: string;
   /** Bytes that may be taken. */
   readonly memory: number;
 }
@@ -49,9 +50,10 @@ const ladders: Readonly<Record<"text" | "examples" | "rnn", readonly Rung[]>> = 
   rnn: rungs("1×64 1×96 1×128 1×192 1×256 2×256 2×384 2×512 2×768"),
 };
 
+/** Tokens that are read for each parameter: fewer, and the model is too large for the time; more, and it is too small. */
+const perParameter = 10;
+
 interface Measure {
-  /** Tokens that are read for each parameter: fewer, and the model is too large for the time. */
-  readonly perParameter: number;
   /** Parameters for each token of the data: more, and all of it is learned by heart. */
   readonly perToken: number;
   /** How often the data is read at most. */
@@ -61,11 +63,11 @@ interface Measure {
 }
 
 const measures: Readonly<Record<Task, Measure>> = {
-  lm: { perParameter: 5, perToken: 10, epochs: 60, dropout: 0 },
-  mlm: { perParameter: 5, perToken: 10, epochs: 200, dropout: 0 }, // other words are hidden each time
-  translate: { perParameter: 5, perToken: 4, epochs: 60, dropout: 0.1 },
-  classify: { perParameter: 10, perToken: 0.25, epochs: 20, dropout: 0.1 },
-  tag: { perParameter: 10, perToken: 0.5, epochs: 20, dropout: 0.1 },
+  lm: { perToken: 10, epochs: 60, dropout: 0 },
+  mlm: { perToken: 10, epochs: 200, dropout: 0 }, // other words are hidden each time
+  translate: { perToken: 4, epochs: 60, dropout: 0.1 },
+  classify: { perToken: 0.25, epochs: 20, dropout: 0.1 },
+  tag: { perToken: 0.5, epochs: 20, dropout: 0.1 },
 };
 
 /** How often a run reads its data at most. */
@@ -76,8 +78,10 @@ const [usualTokens, usualExamples] = [2000 * 768, 1000 * 32];
 const usualParameters = 4e5;
 
 /** Steps that a run should have, and tokens of a step: as small as computes well, and as large as memory and caches bear. */
-const wantedSteps = 4000;
+const wantedSteps = 8000;
 const [leastTokens, mostTokens] = [768, 8192];
+/** Muon works on every matrix in each step, however small the batch: with so many tokens for each number of the width that takes an eighth of the time. */
+const muonTokens = 20;
 const [leastExamples, mostExamples] = [32, 128];
 
 /** The sizes for what there is; those that were given stay. More time, or more data, never makes a model smaller. */
@@ -93,13 +97,13 @@ export function sizesFor(means: Means, given: GivenSizes = {}): Sizes {
     width,
     ...(heads !== undefined && { heads }),
     ...(context !== undefined && { context }),
-    dropout: numberOf(given.dropout) ?? dropoutFor(means.task, seen / means.tokens),
+    dropout: numberOf(given.dropout) ?? dropoutFor({ layers, width }, means, seen / means.tokens),
     batch: numberOf(given.batch) ?? batchFor({ layers, width }, means, given),
   };
 
   function fits(sizes: Rung, all: Means): boolean {
     const parameters = parametersOf(sizes, all);
-    const { perParameter, perToken } = measures[all.task];
+    const { perToken } = measures[all.task];
     const enough = tokensSeen(sizes, all, given) >= perParameter * parameters;
     return (
       enough &&
@@ -161,10 +165,14 @@ const headsOf = (width: number, { model }: Means): number | undefined => {
   return width % size === 0 ? width / size : width % 4 === 0 ? 4 : 1;
 };
 
-/** A twentieth for every time that the epochs double beyond four, as far as three tenths: nothing to be learned by heart, nothing to be dropped. */
-function dropoutFor(task: Task, epochs: number): number {
-  const doubled = Math.log2(Math.max(1, epochs) / 4);
-  return Math.max(measures[task].dropout, Math.min(0.3, Math.max(0, Math.round(doubled)) / 20));
+/**
+ * What can be learned by heart is dropped: the more often data is read, and the more parameters there are for each of its tokens. 0.04 for every time that the
+ * product of both doubles beyond ten, in twentieths.
+ */
+function dropoutFor(sizes: Rung, means: Means, epochs: number): number {
+  const heard = (epochs * parametersOf(sizes, means)) / means.tokens;
+  const wanted = Math.round(20 * 0.04 * Math.log2(Math.max(heard, 10) / 10)) / 20;
+  return Math.max(measures[means.task].dropout, Math.min(0.3, wanted));
 }
 
 /** Rows of a batch: for so many steps as are wanted, within what computes well, what there is, and what fits into memory. */
@@ -172,14 +180,19 @@ function batchFor(sizes: Rung, means: Means, given: GivenSizes): number {
   const length = lengthOf(sizes, means, given);
   const seen = tokensSeen(sizes, means, given);
   const wanted = seen / wantedSteps / length;
-  const [least, most] = means.examples === undefined ? [leastTokens / length, mostTokens / length] : [leastExamples, mostExamples];
+  const [least, most] =
+    means.examples === undefined ? [tokensAtLeast(sizes, means) / length, mostTokens / length] : [leastExamples, mostExamples];
   const there = means.examples ?? means.tokens / length - 2;
   const inMemory = (means.memory - bytesOf(sizes, means, given, 0)) / (bytesOf(sizes, means, given, 1) - bytesOf(sizes, means, given, 0));
-  return Math.max(1, Math.floor(Math.min(Math.max(least, Math.min(most, wanted)), there / 2, inMemory)));
+  return Math.max(1, Math.floor(Math.min(Math.max(least, Math.min(Math.max(least, most), wanted)), there / 2, inMemory)));
 }
 
+const tokensAtLeast = ({ width }: Rung, { optimizer }: Means): number =>
+  optimizer === "muon" ? Math.max(leastTokens, muonTokens * width) : leastTokens;
+
 const leastRows = (means: Means, sizes: Rung, given: GivenSizes): number =>
-  numberOf(given.batch) ?? (means.examples === undefined ? Math.ceil(leastTokens / lengthOf(sizes, means, given)) : leastExamples);
+  numberOf(given.batch) ??
+  (means.examples === undefined ? Math.ceil(tokensAtLeast(sizes, means) / lengthOf(sizes, means, given)) : leastExamples);
 
 /** What training takes, about: weights, gradients and moments, and of every row what is kept for the way back. */
 function bytesOf(sizes: Rung, means: Means, given: GivenSizes, rows: number): number {

@@ -143,7 +143,7 @@ async function choosing(settings: RunSettings, read: DataRead, host: Pick<TrainO
       vocab: read.tokenizer.size,
       memory: freeMemoryOf(device) / 2,
     },
-    ...{ tokens, ...(examples !== undefined && { examples }) },
+    ...{ optimizer: training.optimizer, tokens, ...(examples !== undefined && { examples }) },
   };
   const given = { ...settings.model, ...settings.training };
   let speed =

@@ -16,6 +16,18 @@ const named = kinds.map((means) => [`${means.task} by ${means.model}`, means] as
 const amounts = (from: number, to: number) => Array.from({ length: 80 }, (_, i) => from * (to / from) ** (i / 79));
 const rising = (values: readonly number[]) => values.every((value, i) => i === 0 || value >= values[i - 1]);
 
+it("an hour of two cores is for six layers of 192, and a minute for two of 96", () => {
+  const speed = 150e9;
+  const table = [1, 5, 15, 30, 60].map((minutes) => sizesFor({ ...book, flops: 60 * minutes * speed }));
+  expect(table.map(({ layers, width, context, dropout }) => [layers, width, context, dropout])).toEqual([
+    [2, 96, 128, 0],
+    [4, 128, 128, 0],
+    [4, 160, 256, 0],
+    [4, 192, 256, 0.05],
+    [6, 192, 256, 0.1],
+  ]);
+});
+
 describe.each(named)("sizes for %s", (_, means) => {
   const sizeAt = (other: Partial<Means>, given?: GivenSizes) => parametersOf(sizesFor({ ...means, ...other }, given), means);
 
@@ -63,6 +75,14 @@ describe.each(named)("sizes for %s", (_, means) => {
 
 it("heads divide the width, whatever it is", () => {
   for (let width = 1; width < 600; width++) expect(width % (sizesFor(book, { width }).heads ?? 1)).toBe(0);
+});
+
+it("batches are larger for an optimizer that works on every matrix in each step", () => {
+  for (const flops of amounts(1e12, 1e16)) {
+    const [usual, muon] = [sizesFor({ ...book, flops }), sizesFor({ ...book, flops, optimizer: "muon" })];
+    expect({ ...muon, batch: usual.batch }).toEqual(usual);
+    expect(muon.batch).toBeGreaterThanOrEqual(usual.batch);
+  }
 });
 
 it("little data that is read often is dropped more of", () => {
