@@ -154,7 +154,7 @@ export const lengthOf = ({ width }: Rung, means: Means, given: GivenSizes): numb
 function contextOf(width: number, { task, model, tokens, examples }: Means, given: GivenSizes): number | undefined {
   const asked = numberOf(given.context);
   if (asked !== undefined || examples !== undefined) return asked;
-  const wanted = task === "lm" && model !== "rnn" && width > 128 ? 256 : 128;
+  const wanted = task === "lm" && model !== "rnn" && width >= 192 ? 256 : 128;
   const room = 2 ** Math.floor(Math.log2(Math.max(8, tokens / 16))); // of a short text there are windows enough for some batches
   return Math.min(wanted, room);
 }

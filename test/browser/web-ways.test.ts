@@ -126,6 +126,19 @@ describe.skipIf(browser === undefined)("a page", () => {
     expect(found).toEqual({ same: true, task: "classify", labels: ["even", "odd"], steps: 3 });
   });
 
+  it("trains for so many minutes: a trial finds the steps, which are written down", async () => {
+    const { steps: _, ...timeless } = settings;
+    const found = await page.run<{ chosen: { steps: number }; steps: number; minutes: number }>(
+      `const events = [];
+      const run = await computer.train({ text: given.rhyme }, { ...given.settings, minutes: 0.05, out: "/runs/timed", listen: (event) => void events.push(event) });
+      const { training } = await computer.config(run);
+      return { chosen: events.find(({ kind }) => kind === "chosen"), steps: training.steps, minutes: training.minutes };`,
+      { rhyme, settings: timeless },
+    );
+    expect(found.chosen.steps).toBe(found.steps);
+    expect(found.minutes).toBe(0.05);
+  });
+
   it("opens runs of before", async () => {
     const found = await page.run<string>(
       `const run = await computer.open("/fixtures/decoder/");

@@ -22,7 +22,7 @@ it("an hour of two cores is for six layers of 192, and a minute for two of 96", 
   expect(table.map(({ layers, width, context, dropout }) => [layers, width, context, dropout])).toEqual([
     [2, 96, 128, 0],
     [4, 128, 128, 0],
-    [4, 160, 256, 0],
+    [4, 160, 128, 0.05],
     [4, 192, 256, 0.05],
     [6, 192, 256, 0.1],
   ]);
