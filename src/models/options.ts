@@ -85,7 +85,7 @@ const biases: Choices<BiasKind> = {
 };
 const functions: Choices<Activation> = {
   relu: "max(0, x)",
-  relu2: "max(0, x)²: cheap, and about as good as a gate (Primer)",
+  relu2: "max(0, x)²: the cheapest to compute, without a gate (Primer)",
   gelu: "x·Φ(x), a smooth ReLU",
   "gelu-tanh": "GELU by its approximation with tanh, as in GPT-2",
   silu: "x·sigmoid(x)",
