@@ -1,6 +1,7 @@
 import type { DType, TypedArray } from "../base/arrays.ts";
 import type { Dim } from "./dim.ts";
 import type { Target } from "./target.ts";
+import type { TensorType } from "./type.ts";
 
 /** The name of a value in the emitted model. An empty name stands for an optional input that is left out. */
 export type Value = string;
@@ -10,6 +11,22 @@ export type OnnxAttribute = number | string | readonly number[] | { readonly flo
 export interface NodeOptions {
   readonly domain?: "com.microsoft";
   readonly outputs?: number;
+}
+
+/** Something that is done once for each position of the first axis, one after the other. All types are those of one step. */
+export interface Loop {
+  /** How often. */
+  readonly time: Dim;
+  /** From the last position to the first. */
+  readonly backward: boolean;
+  /** What each step hands to the next, and what the first is given. */
+  readonly carry: readonly { readonly start: Value; readonly type: TensorType }[];
+  /** What is read position by position. */
+  readonly scanned: readonly { readonly value: Value; readonly type: TensorType }[];
+  /** What each step gives besides. */
+  readonly outputs: readonly TensorType[];
+  /** Emits one step; whatever it does not get by argument is the same in all of them. */
+  step(carry: readonly Value[], scanned: readonly Value[]): { readonly carry: readonly Value[]; readonly outputs: readonly Value[] };
 }
 
 /** What an op's lowering may ask for. `onnx/` implements it. */
@@ -34,6 +51,8 @@ export interface Emitter {
   dims(dims: readonly Dim[]): Value;
   /** A view of a value in another shape; there and back is the value itself. */
   reshape(x: Value, from: readonly Dim[], to: readonly Dim[]): Value;
+  /** A loop: one operator where the target has it, or else all steps one after the other. Gives what is carried at the end, then what all steps gave. */
+  loop(loop: Loop): Value[];
   /** The declared ONNX type name of a dtype, for Cast. */
   typeNumber(dtype: DType): number;
 }

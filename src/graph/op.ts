@@ -97,6 +97,8 @@ export interface OpDefinition<A extends Attributes> {
   parts?(inputs: readonly Tensor[], attributes: A, sizes: readonly Dim[]): readonly Tensor[] | undefined;
   /** For an op that treats all positions before the last axis alike: how many of its first inputs have these positions. */
   rowwise?: { readonly inputs: number; readonly when: "always" | "fed by rows" };
+  /** A loop along an axis: where a target has none, its length must be known. */
+  scans?: true;
   /** For what is declared at a place, as a parameter is: it knows more exactly where it is used than the layer that is being built. */
   placed?: true;
   onnx(e: Emitter, inputs: readonly Value[], lowering: Lowering<A>): Value | readonly Value[];

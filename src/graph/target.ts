@@ -20,6 +20,8 @@ export type Feature =
   | "truths-moved"
   /** Or of truths. */
   | "logical-or"
+  /** Loops over an axis of any length, as one operator (Scan); where there is none, the steps are written one after the other. */
+  | "scans"
   /** Weights in a file beside the model. */
   | "external-data";
 
@@ -41,6 +43,7 @@ export const standardFeatures: ReadonlySet<Feature> = new Set([
   "logical-or",
   "many-parts",
   "truths-moved",
+  "scans",
 ]);
 
 /** Whoever follows the ONNX standard. */

@@ -6,18 +6,18 @@ import { add, mul, sub } from "../ops/arithmetic.ts";
 import { where } from "../ops/compare.ts";
 import { fill } from "../ops/fill.ts";
 import { sigmoid, tanh } from "../ops/functions.ts";
-import { concat, reshape, slice, split } from "../ops/movement.ts";
+import { concat, reshape, slice, split, transpose } from "../ops/movement.ts";
 import { linear } from "../ops/products.ts";
+import { type Cell, gates, recurrence, states } from "../ops/recurrence.ts";
 
-export const cells = ["rnn", "gru", "lstm"] as const;
-export type Cell = (typeof cells)[number];
+export { type Cell, cells } from "../ops/recurrence.ts";
+
+/** Steps written one after the other, for a length that is known; or one loop for all lengths, which is faster, takes less memory and keeps less for the way back. */
+export const recurrences = ["unrolled", "scanned"] as const;
+export type RecurrenceForm = (typeof recurrences)[number];
 
 /** The state of a cell: h, and for the LSTM also c. [batch, width] each. */
 export type State = readonly Tensor[];
-
-/** How many gates a cell computes, stacked in one matrix in PyTorch's order. */
-const gates: Record<Cell, number> = { rnn: 1, gru: 3, lstm: 4 };
-const states: Record<Cell, number> = { rnn: 1, gru: 1, lstm: 2 };
 
 /** The weights of one cell: from the input, from the state, and their biases. */
 interface CellWeights {
@@ -56,6 +56,8 @@ export interface RecurrentOptions {
   readonly backward?: boolean;
   /** Which positions are real, bool [batch, time]: a state does not change at the others. */
   readonly real?: Tensor;
+  /** How it is computed; unrolled if left out. The weights are the same, and so are the numbers, up to rounding. */
+  readonly form?: RecurrenceForm;
 }
 
 export interface Recurrence {
@@ -64,8 +66,33 @@ export interface Recurrence {
   readonly last: State;
 }
 
-/** A recurrent layer, unrolled: h_t from x_t and h_{t−1}. */
-export const recurrent = layer("recurrence", (p, x: Tensor, options: RecurrentOptions): Recurrence => {
+/** A recurrent layer: h_t from x_t and h_{t−1}. */
+export const recurrent = layer(
+  "recurrence",
+  (p, x: Tensor, options: RecurrentOptions): Recurrence => (options.form === "scanned" ? scanned(p, x, options) : unrolled(p, x, options)),
+);
+
+/** Time comes first inside: a step reads what lies together. */
+function scanned(p: Scope, x: Tensor, { cell, width, start, backward, real }: RecurrentOptions): Recurrence {
+  const timeFirst = transpose(x, [1, 0, 2]);
+  const all = linear(timeFirst, ...inputWeights(p, cell, x.shape[2].known, width), { transposed: true }); // [time, batch, gates · width]
+  const { hiddenWeight: weight, hiddenBias: bias } = stateWeights(p, cell, width);
+  const [batch, time] = x.shape;
+  const { outputs, last } = recurrence(
+    cell,
+    {
+      start: start ?? zeroState(cell, width, x),
+      x: all,
+      weight,
+      bias,
+      real: real && reshape(transpose(real, [1, 0]), [time, batch, 1]),
+    },
+    { backward },
+  );
+  return { outputs: transpose(outputs, [1, 0, 2]), last };
+}
+
+function unrolled(p: Scope, x: Tensor, options: RecurrentOptions): Recurrence {
   const { cell, width, start, backward = false, real } = options;
   const [batch, timeDim, from] = x.shape;
   const time = timeDim.knownFor(`an unrolled ${cell.toUpperCase()}`);
@@ -81,7 +108,7 @@ export const recurrent = layer("recurrence", (p, x: Tensor, options: RecurrentOp
     outputs[t] = reshape(state[0], [batch, 1, width]);
   }
   return { outputs: concat(outputs, 1), last: state };
-});
+}
 
 function inputWeights(p: Scope, cell: Cell, from: number, width: number): [Tensor, Tensor] {
   const start = spread(width);

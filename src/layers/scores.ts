@@ -1,11 +1,13 @@
 import { GraphError } from "../base/errors.ts";
+import type { Dim } from "../graph/dim.ts";
 import { uniform } from "../graph/leaves.ts";
 import { layer } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
+import { additiveScores } from "../ops/additive.ts";
 import { add } from "../ops/arithmetic.ts";
 import { tanh } from "../ops/functions.ts";
-import { reshape } from "../ops/movement.ts";
-import { matmul } from "../ops/products.ts";
+import { reshape, transpose } from "../ops/movement.ts";
+import { linear, matmul } from "../ops/products.ts";
 import { glorot } from "./linear.ts";
 
 /** How a query and a key are compared. */
@@ -37,6 +39,20 @@ export const scoresOf = layer("scores", (p, kind: Score, q: Tensor, k: Tensor, s
       return reshape(matmul(tanh(add(queries, keys)), v), [batch, head, query, key]);
     }
   }
+});
+
+/** Additive scores of one head, query after query: the largest tensor of such a model is never there as a whole. The weights are those of `scoresOf`. */
+export const additiveInTurn = layer("scores", (p, q: Tensor, k: Tensor): Tensor => {
+  const [batch, head, query, size] = q.shape;
+  const key = k.shape[2];
+  if (head.value !== 1) throw new GraphError(`at ${p.path}: additive scores are computed query after query for one head, not for ${head}`);
+  const start = glorot(size.known, size.known);
+  const side = (name: string, x: Tensor, shape: readonly Dim[]) =>
+    linear(reshape(x, shape), reshape(p.param(name, [1, size, size], start), [size, size]));
+  const queries = side("query", transpose(reshape(q, [batch, query, size]), [1, 0, 2]), [query, batch, size]);
+  const keys = side("key", k, [batch, key, size]);
+  const v = p.param("v", [1, 1, size, 1], uniform(1 / Math.sqrt(size.known)));
+  return reshape(transpose(additiveScores(queries, keys, v), [1, 0, 2]), [batch, head, query, key]);
 });
 
 function refuseTooLarge(path: string, q: Tensor, k: Tensor): void {

@@ -8,7 +8,7 @@ import { activations } from "../layers/feedforward.ts";
 import { biasKinds, multiHeadKinds } from "../layers/heads.ts";
 import { normKinds } from "../layers/norm.ts";
 import { positionJoins, positionKinds, ropeScalings, turnedSize } from "../layers/positions.ts";
-import { cells } from "../layers/recurrent.ts";
+import { cells, recurrences } from "../layers/recurrent.ts";
 import { scoreKinds } from "../layers/scores.ts";
 import { labellings, type ModelTask } from "../text/columns.ts";
 import { between, codeOf, positive, whole } from "./bounds.ts";
@@ -172,6 +172,10 @@ const rnnSchema = z.strictObject({
   attention: z.boolean().default(true).describe("whether each step mixes the encoder's states; without, the source is one vector"),
   score: z.enum(scoreKinds).default("additive").describe("how a query is compared with a key"),
   tie: z.boolean().default(false).describe("whether the output weights are those of the embeddings"),
+  recurrence: z
+    .enum(recurrences)
+    .default("unrolled")
+    .describe("how it is computed: every step written out, or one loop for all lengths; the weights are the same"),
 });
 
 export type DecoderInput = z.input<typeof decoderSchema>;

@@ -7,7 +7,7 @@ import { float32, int32 } from "../graph/type.ts";
 import { drop } from "../layers/dropout.ts";
 import { dense } from "../layers/linear.ts";
 import { recurrent, type State } from "../layers/recurrent.ts";
-import { scoresOf } from "../layers/scores.ts";
+import { additiveInTurn, scoresOf } from "../layers/scores.ts";
 import { tanh } from "../ops/functions.ts";
 import { embedding } from "../ops/lookup.ts";
 import { masked } from "../ops/mask.ts";
@@ -24,14 +24,14 @@ import { keyMask, realPositions } from "./transformer.ts";
 function layersOf(
   p: Scope,
   x: Tensor,
-  { layers, cell, width, dropout }: RnnConfig,
+  { layers, cell, width, dropout, recurrence: form }: RnnConfig,
   starts: readonly State[] = [],
   real?: Tensor,
 ): { outputs: Tensor; last: State[] } {
   let y = x;
   const last: State[] = [];
   for (let i = 0; i < layers; i++) {
-    const result = recurrent(p.at("layer", i), drop(p.at("layer", i), y, dropout), { cell, width, start: starts[i], real });
+    const result = recurrent(p.at("layer", i), drop(p.at("layer", i), y, dropout), { cell, width, start: starts[i], real, form });
     last.push(result.last);
     y = p.at("layer", i).tap("output", result.outputs);
   }
@@ -140,14 +140,14 @@ export function rnnStep(given: RnnInput) {
 
 /** The encoder's states [batch, time, width] and, for each layer, its last state; two directions are joined and projected. */
 const encoded = layer("recurrence", (p, x: Tensor, real: Tensor, config: RnnConfig): { states: Tensor; last: State[] } => {
-  const { layers, cell, width, bidirectional, dropout, attention } = config;
+  const { layers, cell, width, bidirectional, dropout, attention, recurrence: form } = config;
   let y = x;
   const last: State[] = [];
   for (let i = 0; i < layers; i++) {
     const place = p.at("layer", i);
     const input = drop(place, y, dropout);
-    const forward = recurrent(place.at("forward"), input, { cell, width, real });
-    const backward = bidirectional ? recurrent(place.at("backward"), input, { cell, width, real, backward: true }) : undefined;
+    const forward = recurrent(place.at("forward"), input, { cell, width, real, form });
+    const backward = bidirectional ? recurrent(place.at("backward"), input, { cell, width, real, form, backward: true }) : undefined;
     const read = attention || i < layers - 1; // without attention nobody reads the states of the last layer
     last.push(backward ? forward.last.map((s, j) => tanh(joined(place.at("last", j), s, backward.last[j], width))) : forward.last);
     y = place.tap("output", backward && read ? joined(place.at("outputs"), forward.outputs, backward.outputs, width) : forward.outputs);
@@ -158,10 +158,11 @@ const encoded = layer("recurrence", (p, x: Tensor, real: Tensor, config: RnnConf
 const joined = (p: Scope, a: Tensor, b: Tensor, width: number): Tensor => dense(p, concat([a, b], -1), width);
 
 /** α = softmax(score(decoder state, encoder states)) and c = Σ α_j h_j, for every step of the decoder. */
-function mixed(p: Scope, queries: Tensor, states: Tensor, real: Tensor, { score, width }: RnnConfig): Tensor {
+function mixed(p: Scope, queries: Tensor, states: Tensor, real: Tensor, { score, width, recurrence: form }: RnnConfig): Tensor {
   const oneHead = (x: Tensor) => reshape(x, [x.shape[0], 1, x.shape[1], width]); // [batch, 1, time, width]
   const keys = oneHead(states);
-  const scores = p.tap("scores", scoresOf(p, score, oneHead(queries), keys)); // [batch, 1, target, source]
+  const inTurn = form === "scanned" && score === "additive";
+  const scores = p.tap("scores", inTurn ? additiveInTurn(p, oneHead(queries), keys) : scoresOf(p, score, oneHead(queries), keys)); // [batch, 1, target, source]
   const pattern = inPart("softmax", () => p.tap("pattern", softmax(masked(scores, real))));
   return p.tap(
     "context",

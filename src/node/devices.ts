@@ -30,10 +30,10 @@ export { type DeviceChoice, type DeviceName, deviceChoices, deviceNames };
  * WebGPU and no others ("WebGPU_Buf" in js/node/src/inference_session_wrap.cc).
  */
 const providers: Readonly<Record<Exclude<DeviceName, "cpu">, Provider>> = {
-  cuda: { name: "cuda", has: ["fused-products"], lacks: ["byte-comparisons"], holds: false },
+  cuda: { name: "cuda", has: ["fused-products"], lacks: ["byte-comparisons", "scans"], holds: false },
   webgpu,
-  dml: { name: "dml", lacks: ["byte-comparisons"], holds: false },
-  coreml: { name: "coreml", lacks: ["float64", "byte-comparisons"], holds: false },
+  dml: { name: "dml", lacks: ["byte-comparisons", "scans"], holds: false },
+  coreml: { name: "coreml", lacks: ["float64", "byte-comparisons", "scans"], holds: false },
 };
 
 /** Where onnxruntime-node has a provider at all. */

@@ -1,19 +1,21 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { array, bytesPerElement, type DType, type TypedArray } from "../base/arrays.ts";
 import { EngineError, GraphError } from "../base/errors.ts";
-import { type Dim, numbers } from "../graph/dim.ts";
-import type { Emitter, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
+import { Dim, numbers } from "../graph/dim.ts";
+import type { Emitter, Loop, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter } from "../graph/leaves.ts";
 import { prefixes } from "../graph/names.ts";
 import { type Solution, solveSymbols } from "../graph/solve.ts";
 import { anyRuntime, type Target } from "../graph/target.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
-import { sameShape } from "../graph/type.ts";
-import { attributeProto, elementTypes, valueInfo } from "./messages.ts";
+import { sameShape, type TensorType } from "../graph/type.ts";
+import { attributeProto, bodyProto, elementTypes, valueInfo } from "./messages.ts";
 import {
   type AttributeProto,
+  GraphProtoSchema,
   ModelProtoSchema,
+  type NodeProto,
   NodeProtoSchema,
   type TensorProto,
   TensorProtoSchema,
@@ -64,26 +66,42 @@ export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
   return new ModelWriter(graph, options).bytes();
 }
 
+/** A node that is being written. */
+interface Written {
+  name?: string;
+  opType: string;
+  domain: string;
+  input: readonly Value[];
+  output: Value[];
+  attribute: AttributeProto[];
+  /** What a loop repeats. Its nodes also read values from outside. */
+  body?: Body;
+}
+
+interface Body {
+  readonly inputs: readonly ValueInfoProto[];
+  outputs: readonly ValueInfoProto[];
+  nodes: Written[];
+  /** So many of the outputs are carried, and must stay. */
+  readonly carried: number;
+}
+
 class ModelWriter implements Emitter {
   readonly target: Target;
   readonly #graph: Graph;
   readonly #options: EmitOptions;
   readonly #values = new Map<Tensor, Value>();
-  readonly #nodes: {
-    name?: string;
-    opType: string;
-    domain: string;
-    input: readonly Value[];
-    output: Value[];
-    attribute: AttributeProto[];
-  }[] = [];
+  /** The nodes of the model itself. */
+  readonly #outermost: Written[] = [];
+  /** Where nodes are added: there, or in the body of a loop. */
+  #nodes: Written[] = this.#outermost;
   readonly #initializers = new Map<string, TensorProto>();
   readonly #inputs: ValueInfoProto[] = [];
   readonly #symbols = new Map<string, Value>();
   #solutions: readonly Solution[] | undefined;
   /** What each view was made from, so that a reshape there and back costs nothing. */
-  readonly #views = new Map<Value, { source: Value; shape: readonly Dim[] }>();
-  readonly #reshaped = new Map<string, Value>();
+  #views = new Map<Value, { source: Value; shape: readonly Dim[] }>();
+  #reshaped = new Map<string, Value>();
   #count = 0;
   /** Which of our nodes is being lowered: the names of ONNX nodes, and so the engine's own errors, say where. */
   #place = "";
@@ -114,7 +132,7 @@ class ModelWriter implements Emitter {
     if (this.#options.sequence) output.unshift(this.#declareSequence());
     this.#refuseTooLarge();
     const nodes = this.#livingNodes(output);
-    const microsoft = nodes.some(({ domain }) => domain === "com.microsoft");
+    const microsoft = withBodies(nodes).some(({ domain }) => domain === "com.microsoft");
     const model = create(ModelProtoSchema, {
       irVersion: BigInt(onnxVersions.ir),
       producerName: "qkv",
@@ -124,7 +142,7 @@ class ModelWriter implements Emitter {
       ],
       graph: {
         name: "qkv",
-        node: nodes.map((node) => create(NodeProtoSchema, { ...node, input: [...node.input] })),
+        node: nodes.map(nodeProto),
         initializer: this.#readInitializers(nodes, output),
         input: this.#inputs,
         output,
@@ -143,7 +161,7 @@ class ModelWriter implements Emitter {
     attributes: Record<string, OnnxAttribute>,
     options: NodeOptions & { outputs: number },
   ): Value[] {
-    const output = Array.from({ length: options.outputs }, () => `${prefixes.internal}${this.#count++}`);
+    const output = Array.from({ length: options.outputs }, () => this.#newName());
     const attribute = Object.entries(attributes).map(([name, value]) => attributeProto(name, value));
     this.#nodes.push({
       name: `${this.#place}#${this.#nodes.length}`,
@@ -154,6 +172,73 @@ class ModelWriter implements Emitter {
       attribute,
     });
     return output;
+  }
+
+  #newName(): Value {
+    return `${prefixes.internal}${this.#count++}`;
+  }
+
+  loop(loop: Loop): Value[] {
+    return this.target.can("scans") ? this.#scan(loop) : this.#unrolled(loop);
+  }
+
+  #scan({ backward, carry, scanned, outputs, step }: Loop): Value[] {
+    const [carryNames, scannedNames] = [carry, scanned].map((values) => values.map(() => this.#newName()));
+    const [around, views, reshaped] = [this.#nodes, this.#views, this.#reshaped];
+    const nodes: Written[] = [];
+    this.#nodes = nodes;
+    [this.#views, this.#reshaped] = [new Map(views), new Map(reshaped)]; // a view that is made inside is not there outside
+    const made = step(carryNames, scannedNames);
+    // Each output is a value of its own, made inside.
+    const outputNames = [...made.carry, ...made.outputs].map((value) => this.node("Identity", [value]));
+    this.#nodes = around;
+    [this.#views, this.#reshaped] = [views, reshaped];
+    const infos = (names: readonly Value[], types: readonly TensorType[]) =>
+      names.map((name, i) => valueInfo(name, { ...types[i], dtype: this.#kept(types[i].dtype) }));
+    const types = (values: readonly { readonly type: TensorType }[]) => values.map(({ type }) => type);
+    const order = backward ? 1 : 0;
+    const values = this.nodes(
+      "Scan",
+      [...carry.map(({ start }) => start), ...scanned.map(({ value }) => value)],
+      {
+        num_scan_inputs: scanned.length,
+        scan_input_directions: scanned.map(() => order),
+        scan_output_directions: outputs.map(() => order),
+      },
+      { outputs: outputNames.length },
+    );
+    const written = this.#nodes[this.#nodes.length - 1];
+    written.body = {
+      inputs: infos([...carryNames, ...scannedNames], types([...carry, ...scanned])),
+      outputs: infos(outputNames, [...types(carry), ...outputs]),
+      nodes: withoutCopies(nodes, outputNames),
+      carried: carry.length,
+    };
+    return values;
+  }
+
+  /** All steps one after the other. */
+  #unrolled({ time, backward, carry, scanned, outputs, step }: Loop): Value[] {
+    const count = time.knownFor(`a loop on ${this.target.name}, which has none,`);
+    const one = Dim.of(1);
+    const cut = scanned.map(({ value, type }) =>
+      Array.from({ length: count }, (_, t) => {
+        const slice = this.node("Slice", [value, this.integers([t]), this.integers([t + 1]), this.integers([0])]);
+        return this.reshape(slice, [one, ...type.shape], type.shape);
+      }),
+    );
+    const given: Value[][] = outputs.map(() => new Array(count));
+    let state = carry.map(({ start }): Value => start);
+    for (let i = 0; i < count; i++) {
+      const t = backward ? count - 1 - i : i;
+      const made = step(
+        state,
+        cut.map((parts) => parts[t]),
+      );
+      state = [...made.carry];
+      for (const [k, value] of made.outputs.entries()) given[k][t] = this.reshape(value, outputs[k].shape, [one, ...outputs[k].shape]);
+    }
+    return [...state, ...given.map((parts) => this.node("Concat", parts, { axis: 0 }))];
   }
 
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
@@ -190,8 +275,13 @@ class ModelWriter implements Emitter {
   dims(dims: readonly Dim[]): Value {
     const known = numbers(dims);
     if (known) return this.integers(known);
+    // Sizes follow from the inputs of the model: they are computed before a loop, not in each of its steps.
+    const around = this.#nodes;
+    this.#nodes = this.#outermost;
     const parts = dims.map((dim) => this.#dim(dim));
-    return parts.length === 1 ? parts[0] : this.node("Concat", parts, { axis: 0 });
+    const value = parts.length === 1 ? parts[0] : this.node("Concat", parts, { axis: 0 });
+    this.#nodes = around;
+    return value;
   }
 
   reshape(x: Value, from: readonly Dim[], to: readonly Dim[]): Value {
@@ -274,8 +364,8 @@ class ModelWriter implements Emitter {
   }
 
   /** Without those that nothing reads: a file of its own would carry them for nothing. */
-  #readInitializers(nodes: readonly { readonly input: readonly Value[] }[], outputs: readonly ValueInfoProto[]): TensorProto[] {
-    const read = new Set([...nodes.flatMap(({ input }) => input), ...outputs.map(({ name }) => name)]);
+  #readInitializers(nodes: readonly Written[], outputs: readonly ValueInfoProto[]): TensorProto[] {
+    const read = new Set([...nodes.flatMap(readBy), ...outputs.map(({ name }) => name)]);
     return [...this.#initializers.values()].filter(({ name }) => read.has(name));
   }
 
@@ -297,19 +387,16 @@ class ModelWriter implements Emitter {
       } else this.#nodes.push({ opType: "Identity", domain: "", input: [value], output: [output], attribute: [] });
       return valueInfo(output, tensor.type);
     });
-    for (const node of this.#nodes) node.input = node.input.map((value) => renamed.get(value) ?? value);
+    for (const node of withBodies(this.#nodes)) node.input = node.input.map((value) => renamed.get(value) ?? value);
     return infos;
   }
 
   /** Without nodes that nothing reads: ONNX Runtime would run them. */
-  #livingNodes(outputs: readonly ValueInfoProto[]) {
-    const read = new Set(outputs.map(({ name }) => name));
-    const living = this.#nodes.toReversed().filter(({ input, output }) => {
-      if (!output.some((value) => read.has(value))) return false;
-      for (const value of input) read.add(value);
-      return true;
-    });
-    return living.reverse();
+  #livingNodes(outputs: readonly ValueInfoProto[]): Written[] {
+    return livingNodes(
+      this.#nodes,
+      outputs.map(({ name }) => name),
+    );
   }
 
   #declareSequence(): ValueInfoProto {
@@ -340,6 +427,62 @@ class ModelWriter implements Emitter {
   }
 }
 
+/** The nodes that something reads. A loop gives nothing that nobody reads either, beside what it carries. */
+function livingNodes(nodes: readonly Written[], outputs: readonly Value[]): Written[] {
+  const read = new Set(outputs);
+  const living = nodes.toReversed().filter((node) => {
+    if (!node.output.some((value) => read.has(value))) return false;
+    const { body } = node;
+    if (body) {
+      const stays = node.output.map((value, i) => i < body.carried || read.has(value));
+      node.output = node.output.filter((_, i) => stays[i]);
+      const count = stays.slice(body.carried).filter(Boolean).length;
+      node.attribute = node.attribute.map((one) =>
+        one.name === "scan_output_directions" ? attributeProto(one.name, one.ints.slice(0, count).map(Number)) : one,
+      );
+      body.outputs = body.outputs.filter((_, i) => stays[i]);
+      body.nodes = livingNodes(
+        body.nodes,
+        body.outputs.map(({ name }) => name),
+      );
+    }
+    for (const value of readBy(node)) read.add(value);
+    return true;
+  });
+  return living.reverse();
+}
+
+/** What a node reads, the nodes inside it included. */
+const readBy = ({ input, body }: Written): Value[] => [...input, ...(body?.nodes.flatMap(readBy) ?? [])];
+
+const withBodies = (nodes: readonly Written[]): Written[] => nodes.flatMap((node) => [node, ...withBodies(node.body?.nodes ?? [])]);
+
+/** Without those copies at the end of a body whose original is made in the body, and has no other name yet: it takes the copy's name. */
+function withoutCopies(nodes: readonly Written[], outputs: readonly Value[]): Written[] {
+  const makers = new Map(nodes.flatMap((node) => node.output.map((value) => [value, node] as const)));
+  const renamed = new Map<Value, Value>();
+  const copies = new Set<Written>();
+  for (const output of outputs) {
+    const copy = makers.get(output) as Written;
+    const [original] = copy.input;
+    const maker = makers.get(original);
+    if (!maker || renamed.has(original)) continue;
+    maker.output[maker.output.indexOf(original)] = output;
+    renamed.set(original, output);
+    copies.add(copy);
+  }
+  const left = nodes.filter((node) => !copies.has(node));
+  for (const node of withBodies(left)) node.input = node.input.map((value) => renamed.get(value) ?? value);
+  return left;
+}
+
+function nodeProto({ body, input, attribute, ...node }: Written): NodeProto {
+  const inside = body && [
+    bodyProto(create(GraphProtoSchema, { name: "step", node: body.nodes.map(nodeProto), input: [...body.inputs], output: [...body.outputs] })),
+  ];
+  return create(NodeProtoSchema, { ...node, input: [...input], attribute: [...attribute, ...(inside ?? [])] });
+}
+
 /** A tensor's numbers in another file. */
 const placed = (file: string, offset: number, length: number) => ({
   dataLocation: 1,
@@ -360,6 +503,8 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray | Uint16Array): 
 export const outputName = (name: string): string => `${prefixes.output}${name}`;
 
 /** The operators that a model uses, each once. */
-export const operatorsOf = (model: Uint8Array): string[] => [
-  ...new Set((fromBinary(ModelProtoSchema, model).graph?.node ?? []).map(({ opType }) => opType)),
-];
+export const operatorsOf = (model: Uint8Array): string[] => {
+  const inside = (nodes: readonly NodeProto[]): string[] =>
+    nodes.flatMap(({ opType, attribute }) => [opType, ...attribute.flatMap(({ g }) => inside(g?.node ?? []))]);
+  return [...new Set(inside(fromBinary(ModelProtoSchema, model).graph?.node ?? []))];
+};

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import type { DType } from "../base/arrays.ts";
 import type { OnnxAttribute } from "../graph/emitter.ts";
 import type { TensorType } from "../graph/type.ts";
-import { type AttributeProto, AttributeProtoSchema, type ValueInfoProto, ValueInfoProtoSchema } from "./onnx_pb.ts";
+import { type AttributeProto, AttributeProtoSchema, type GraphProto, type ValueInfoProto, ValueInfoProtoSchema } from "./onnx_pb.ts";
 
 // Small protobuf messages: attributes of nodes, types of values.
 
@@ -14,6 +14,9 @@ export function attributeProto(name: string, value: OnnxAttribute): AttributePro
   if ("float" in value) return create(AttributeProtoSchema, { name, type: 1, f: value.float });
   return create(AttributeProtoSchema, { name, type: 7, ints: value.map(BigInt) });
 }
+
+/** A graph inside a node: what a loop repeats. */
+export const bodyProto = (g: GraphProto): AttributeProto => create(AttributeProtoSchema, { name: "body", type: 5, g });
 
 export function valueInfo(name: string, type: TensorType): ValueInfoProto {
   const dim = type.shape.map((d) => ({

@@ -30,7 +30,7 @@ export interface Provider {
 /** What ONNX Runtime 1.30 has kernels for on WebGPU, tried op by op. */
 export const webgpu: Provider = {
   name: "webgpu",
-  lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or", "many-parts", "truths-moved"],
+  lacks: ["float64", "int64", "log-softmax", "byte-comparisons", "logical-or", "many-parts", "truths-moved", "scans"],
   holds: true,
   // Else the graph is turned to channels-last on the way in, optimiser off or not, with transposes that WebGPU has no kernel for.
   options: { preferredLayout: "NCHW" },
