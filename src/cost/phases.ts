@@ -4,7 +4,7 @@ import { type ModelConfig, modelLoss, readsSource, takesAnyLength, taskOf, write
 import { keepsPast } from "../models/continuation.ts";
 import { decoderStep, decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-decoder.ts";
-import { rnnStep } from "../models/rnn.ts";
+import { rnnStep, writtenOut } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Sizes } from "./nodes.ts";
 
@@ -65,7 +65,7 @@ function nextToken(config: ModelConfig): TensorFunction | undefined {
     case "encoder-decoder":
       return keepsPast(config) ? encoderDecoderSteps(config).next : encoderDecoderWhole(config);
     case "rnn":
-      return rnnStep(config);
+      return rnnStep(writtenOut(config));
     case "encoder":
       return undefined;
     case "own":

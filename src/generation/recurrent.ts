@@ -1,6 +1,6 @@
 import { ConfigError } from "../base/errors.ts";
 import type { RnnConfig } from "../models/config.ts";
-import { rnnEncode, rnnStates, rnnStep } from "../models/rnn.ts";
+import { rnnEncode, rnnStates, rnnStep, writtenOut } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import { freeMemoryOf } from "../runtime/device.ts";
 import type { Arrays } from "../runtime/session.ts";
@@ -24,18 +24,22 @@ import {
 } from "./speech.ts";
 
 /** An RNN: all that it keeps of the tokens before is its state. */
-export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker {
+export function rnnSpeaker(given: RnnConfig, options: CompileOptions): Speaker {
+  const config = options.rewrite ? writtenOut(given) : given; // what changes products finds none inside a loop
+  const scanned = config.recurrence === "scanned";
   const made = new Map<string, { run(feeds: never): Promise<Arrays>; release(): Promise<void> }>();
-  const unrolled = (axis: string, length: number, make: () => ReturnType<typeof rnnStep>): Step => {
-    const key = `${axis} ${length}`;
-    const found = made.get(key) ?? compile(make(), { ...options, symbols: "open", bind: { [axis]: length } });
+  const session = (key: string, make: () => ReturnType<typeof rnnStep>, bind: CompileOptions["bind"]): Step => {
+    const found = made.get(key) ?? compile(make(), { ...options, symbols: "open", bind });
     made.set(key, found);
     return (feeds) => found.run(feeds as never);
   };
+  const over = (axis: string, length: number, make: () => ReturnType<typeof rnnStep>): Step =>
+    scanned ? session(axis, make, {}) : session(`${axis} ${length}`, make, { [axis]: length });
   const parts: Parts = {
     config,
-    step: (time) => unrolled("time", time, () => rnnStep(config)),
-    encode: (sourceTime) => unrolled("sourceTime", sourceTime, () => rnnEncode(config) as never),
+    // One step needs no loop.
+    step: (time) => (time === 1 ? session("one", () => rnnStep(writtenOut(config)), { time }) : over("time", time, () => rnnStep(config))),
+    encode: (sourceTime) => over("sourceTime", sourceTime, () => rnnEncode(config) as never),
   };
   const sourceVocab = config.task === "lm" ? undefined : (config.sourceVocab ?? config.vocab);
   const memory = freeMemoryOf(options.device);
@@ -44,7 +48,7 @@ export function rnnSpeaker(config: RnnConfig, options: CompileOptions): Speaker 
     longest: config.task === "lm" ? Number.POSITIVE_INFINITY : config.context,
     check(prompt) {
       checkPrompt(prompt, config.vocab, sourceVocab);
-      if (sourceVocab !== undefined) refuseUnrolled(config, prompt.source?.length ?? 0, options);
+      if (sourceVocab !== undefined && !scanned) refuseUnrolled(config, prompt.source?.length ?? 0, options);
     },
     fits: (rows, bytes = memory) => rowBytes(config, rows) * rows.length <= bytes,
     begin: () => new RnnSpeech(parts),

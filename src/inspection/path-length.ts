@@ -4,6 +4,7 @@ import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter, leafName } from "../graph/leaves.ts";
 import type { Node } from "../graph/tensor.ts";
 import { architectureOf, type ModelConfig, modelLoss } from "../models/any.ts";
+import { writtenOut } from "../models/rnn.ts";
 import { type Formula, recurrentSteps, transformerSteps } from "./path-formulas.ts";
 import { taps } from "./taps.ts";
 
@@ -22,7 +23,8 @@ export interface PathLength {
 }
 
 /** Path length and sequential steps for a sequence of n tokens (and a source of as many). Attention: a constant for each layer; an RNN: n. */
-export function pathLength(model: ModelConfig, n: number): PathLength {
+export function pathLength(given: ModelConfig, n: number): PathLength {
+  const model = given.model === "rnn" ? writtenOut(given) : given; // steps of a loop are none that could be counted
   const fn = modelLoss(model, { training: false });
   const mixing = taps(model)
     .map(({ name }) => name)

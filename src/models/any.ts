@@ -109,8 +109,11 @@ export const givesSeveral = (config: ModelConfig): boolean => config.model === "
 export const hasClassToken = (config: ModelConfig): boolean =>
   config.model === "encoder" && (config.task === "classify" || config.task === "embed") && config.pool === "class";
 
-/** RNNs are unrolled, so every length needs a session of its own; the others take any length in one. */
-export const takesAnyLength = (config: ModelConfig): boolean => (config.model === "own" ? !config.unrolled : config.model !== "rnn");
+/** What is unrolled needs a session of its own for every length, as some RNNs are; the others take any length in one. */
+export function takesAnyLength(config: ModelConfig): boolean {
+  if (config.model === "own") return !config.unrolled;
+  return config.model !== "rnn" || config.recurrence === "scanned";
+}
 
 /** Whether a model reads a source and writes something else. */
 export const readsSource = (config: ModelConfig): boolean => taskOf(config) === "translate";

@@ -12,8 +12,9 @@ import type { Node, Tensor } from "../graph/tensor.ts";
 import { drop } from "../layers/dropout.ts";
 import { add, mul } from "../ops/arithmetic.ts";
 import { fill } from "../ops/fill.ts";
-import { concat, isSplit, isTurned } from "../ops/movement.ts";
-import { isLinear, linear } from "../ops/products.ts";
+import { concat, isSplit, isTurned, transpose } from "../ops/movement.ts";
+import { isLinear, linear, matmul } from "../ops/products.ts";
+import { weightOfRecurrence } from "../ops/recurrence.ts";
 
 // LoRA (Hu et al. 2022): beside a product with a matrix W that stays as it is, one with two narrow matrices that are trained:
 // x Wᵀ + (x Aᵀ) Bᵀ · alpha/rank. It is a change of the built graph, so it knows nothing of architectures, and every model with linear layers has it.
@@ -69,10 +70,11 @@ const lastOf = (place: string): string => place.slice(place.lastIndexOf("/") + 1
 
 /** The matrix of a product, stored [out, in] as every dense layer has it. A table of tokens that also scores them is none. */
 function matrixOf(node: Node, joined: ReadonlyMap<Node, Matrix["joined"]>): Matrix | undefined {
-  if (!isLinear(node) || !node.attributes.transposed || !isParameter(node.inputs[1])) return undefined;
-  const name = leafName(node.inputs[1]);
+  const weight = isLinear(node) && node.attributes.transposed ? node.inputs[1] : weightOfRecurrence(node);
+  if (!weight || !isParameter(weight)) return undefined;
+  const name = leafName(weight);
   if (!name.endsWith(weightEnd)) return undefined;
-  const [out, from] = node.inputs[1].shape.map((dim) => dim.known);
+  const [out, from] = weight.shape.map((dim) => dim.known);
   return { name, place: name.slice(0, -weightEnd.length), out, from, inLogits: node.part === "logits", joined: joined.get(node) };
 }
 
@@ -181,10 +183,25 @@ function withAdapters(p: Scope, graph: Graph, lora: Lora, training: boolean): Gr
     return found;
   };
   return rewrite(graph, (node, inputs) => {
-    const copy = copyNode(node, inputs);
     const matrix = matrixOf(node, joined);
     const own = matrix && adaptersOf(matrix, lora.targets);
-    if (!own) return copy;
+    if (!own) return copyNode(node, inputs);
+    const weight = weightOfRecurrence(node);
+    if (weight) {
+      // Inside a loop there is nothing beside a matrix, so the matrix itself is changed; what goes into it is not dropped.
+      const changed = atPlace(node, () => {
+        const changes = own.parts.map(({ at, rows, a, b }) => {
+          const inner = parameter(a, [lora.rank, own.from], uniform(own.from ** -0.5));
+          return { at, rows, change: transpose(matmul(parameter(b, [rows, lora.rank], zeros), inner, { scale: lora.alpha / lora.rank }), [1, 0]) };
+        });
+        return add(weight, transpose(beside(changes, own.out), [1, 0]));
+      });
+      return copyNode(
+        node,
+        inputs.map((x) => (x === weight ? changed : x)),
+      );
+    }
+    const copy = copyNode(node, inputs);
     const use = uses.get(own.name) ?? 0; // an RNN multiplies by the same matrix at every place
     uses.set(own.name, use + 1);
     const changes = atPlace(node, () =>

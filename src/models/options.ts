@@ -4,7 +4,7 @@ import type { Activation } from "../layers/feedforward.ts";
 import type { BiasKind, MultiHead } from "../layers/heads.ts";
 import type { NormKind } from "../layers/norm.ts";
 import type { PositionJoin, PositionKind, RopeScaling } from "../layers/positions.ts";
-import type { Cell } from "../layers/recurrent.ts";
+import type { Cell, RecurrenceForm } from "../layers/recurrent.ts";
 import type { Score } from "../layers/scores.ts";
 import type { ModelName } from "./any.ts";
 import type { poolers, pools } from "./config.ts";
@@ -108,6 +108,10 @@ const cells: Choices<Cell> = {
   rnn: "Elman's network: one tanh; its gradients vanish after some tokens",
   gru: "a gated recurrent unit: gates decide what is kept and what is new",
   lstm: "long short-term memory: a cell state beside the output, with three gates",
+};
+const forms: Choices<RecurrenceForm> = {
+  unrolled: "every step is written out, for each length anew",
+  scanned: "one loop for all lengths",
 };
 
 const rotary = { ...ofTransformers, needs: { "model.positions": ["rotary"] } } as const;
@@ -539,6 +543,13 @@ export const modelOptions: readonly Option[] = [
       "the recurrent cell (rnn)",
       "What carries the state from token to token. Gates let it keep something for longer.",
       { models: ["rnn"], usual: "gru" },
+    ],
+    [
+      "model.recurrence",
+      choice(forms),
+      "how an RNN is computed (rnn)",
+      "One loop is faster, takes less memory, and serves texts of all lengths at once. The weights are the same either way.",
+      { models: ["rnn"], chosen: "scanned" },
     ],
     [
       "model.bidirectional",

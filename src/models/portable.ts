@@ -28,7 +28,7 @@ import {
 import { headSizes, keptOf } from "./continuation.ts";
 import { encoder } from "./encoder.ts";
 import { encodedSource, sourceTable, targetTable } from "./encoder-decoder.ts";
-import { rnnEncode, rnnStates, rnnStep } from "./rnn.ts";
+import { rnnEncode, rnnStates, rnnStep, writtenOut } from "./rnn.ts";
 import { embedded, keyMask, stack, tokenScores, tokenTable } from "./transformer.ts";
 
 // Models as others run them, made of the same functions: with the names, types and axes that transformers.js and Python's optimum have
@@ -179,7 +179,7 @@ function knownSources(
 
 /** A step of an RNN, one token for each row: its states before and after, and the scores of the next token. */
 export function portableRnnStep(given: RnnConfig): Graph {
-  const config = rnnConfig({ ...given, dropout: 0 });
+  const config = rnnConfig({ ...writtenOut(given), dropout: 0 });
   const states = rnnStates(config);
   const memory: InputTypes =
     config.task === "translate"
@@ -204,9 +204,9 @@ export function portableRnnStep(given: RnnConfig): Graph {
   return withPatterns(fn);
 }
 
-/** An RNN's encoder. It is unrolled, so sources are filled up to the context. */
+/** An RNN's encoder. It is unrolled, for not every reader has loops, so sources are filled up to the context. */
 export function portableRnnEncoder(given: RnnConfig): Graph {
-  const config = rnnConfig({ ...given, dropout: 0 });
+  const config = rnnConfig({ ...writtenOut(given), dropout: 0 });
   const read = rnnEncode(config);
   const padded = int64([batch, config.context]);
   const fn = tensorFunction({ input_ids: padded, attention_mask: padded }, (root, x) => {

@@ -102,7 +102,10 @@ const stateInputs = (config: RnnConfig): InputTypes =>
 const namedStates = (config: RnnConfig, last: readonly State[]): Record<string, Tensor> =>
   Object.fromEntries(stateNames(config).flatMap((names, i) => names.map((name, j) => [name, last[i][j]])));
 
-/** The encoder as it is used: it runs once for a source. Its length must be bound, for it is unrolled. */
+/** The same model with every step written out: for single steps, and where graphs are read rather than run. */
+export const writtenOut = (config: RnnConfig): RnnConfig => ({ ...config, recurrence: "unrolled" });
+
+/** The encoder as it is used: it runs once for a source. Its length must be bound where it is unrolled. */
 export function rnnEncode(given: RnnInput) {
   const config = rnnConfig({ ...given, task: "translate", dropout: 0 });
   return tensorFunction({ source: int32(["batch", "sourceTime"]), lengths: int32(["batch"]) }, (root, inputs) => {
@@ -115,7 +118,7 @@ export function rnnEncode(given: RnnInput) {
 
 /**
  * The decoder, or the language model, as it is used: it goes on from the states before, over new tokens of which each row has `count`
- * real ones, to the states after them and the scores of the next, [batch, vocab]. `time` must be bound, for it is unrolled.
+ * real ones, to the states after them and the scores of the next, [batch, vocab]. `time` must be bound where it is unrolled.
  */
 export function rnnStep(given: RnnInput) {
   const config = rnnConfig({ ...given, dropout: 0 });

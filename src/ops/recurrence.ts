@@ -1,6 +1,6 @@
 import type { Attributes, ExampleInput } from "../graph/op.ts";
 import type { FloatType } from "../base/arrays.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { add, mul, square, sub } from "./arithmetic.ts";
 import { cast, not, where } from "./compare.ts";
 import { booleans, real } from "./example.ts";
@@ -232,6 +232,10 @@ const lstmOp = defineScan<Way>("lstmRecurrence", {
 });
 
 const ops = { rnn: rnnOp, gru: gruOp, lstm: lstmOp };
+
+/** The matrix by which a recurrence multiplies its states; undefined for other nodes. */
+export const weightOfRecurrence = (node: Node): Tensor | undefined =>
+  Object.values(ops).some((op) => op.is(node)) ? node.inputs[node.inputs.length - 2] : undefined;
 
 export interface RecurrenceInputs {
   /** h, and of an LSTM c, as the first step is given them: [batch, width]. */

@@ -33,7 +33,7 @@ const choices = { positions: "rotary", norm: "rms", normPlace: "pre", activation
 
 /** Sizes and choices of a model, where they differ from those of its config. */
 export function modelDefaults(task: Task, model: ModelName): Readonly<Record<string, unknown>> {
-  if (model === "rnn") return { width: 128, layers: 1, dropout: task === "lm" ? 0 : 0.1 };
+  if (model === "rnn") return { width: 128, layers: 1, dropout: task === "lm" ? 0 : 0.1, recurrence: "scanned" };
   switch (task) {
     case "lm":
     case "mlm":

@@ -2,7 +2,7 @@ import type { HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { cutGraph, isAcross } from "../graph/cut.ts";
-import { buildGraph, type Graph, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
+import { buildGraph, type Graph, graphNodes, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, type TensorType } from "../graph/type.ts";
@@ -51,6 +51,8 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   readonly #symbols: ReadonlySet<string>;
   /** The shapes that were fed before, checked, and the sizes that follow from them: the same come again and again. */
   readonly #sizes = new Map<string, Sizes>();
+  /** Whether there are loops that the engine cannot do. */
+  #loops: boolean | undefined;
 
   constructor(fn: TensorFunction<I, O>, options: CompileOptions) {
     const { sessions = 8, bind = {} } = options;
@@ -159,8 +161,15 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
     }
   }
 
+  /** Whether one session serves all sizes. Where an engine has no loops they are written out, for a length that must be known. */
+  get #open(): boolean {
+    if (this.#options.symbols !== "open") return false;
+    this.#loops ??= !this.#engine.can("scans") && graphNodes(buildGraph(this.#fn, this.#options)).some(({ op }) => op.scans);
+    return !this.#loops;
+  }
+
   #use<Result>(given: Sizes, body: (program: Program) => Promise<Result>): Promise<Result> {
-    const sizes = this.#options.symbols === "open" ? {} : { ...this.#options.bind, ...given };
+    const sizes = this.#open ? {} : { ...this.#options.bind, ...given };
     const key = Object.entries(sizes).sort().join(";");
     return this.#programs.use(key, () => this.#program(sizes), body);
   }
