@@ -87,10 +87,15 @@ export const workloads: readonly Workload[] = [
     encoderDecoderLoss({ layers: 3, heads: 6, width: 384, context: 64, vocab }),
     { batch: 16, length: 64 },
   ),
-  pairs("W4", "a GRU encoder–decoder with attention, width 256", rnnLoss({ cell: "gru", width: 256, vocab, bidirectional: true, recurrence: "scanned" }), {
-    batch: 32,
-    length: 32,
-  }),
+  pairs(
+    "W4",
+    "a GRU encoder–decoder with attention, width 256",
+    rnnLoss({ cell: "gru", width: 256, vocab, bidirectional: true, recurrence: "scanned" }),
+    {
+      batch: 32,
+      length: 32,
+    },
+  ),
 ];
 
 export const batchesOf = ({ feeds }: Workload, count: number): Record<string, HostArray>[] =>

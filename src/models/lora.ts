@@ -192,7 +192,11 @@ function withAdapters(p: Scope, graph: Graph, lora: Lora, training: boolean): Gr
       const changed = atPlace(node, () => {
         const changes = own.parts.map(({ at, rows, a, b }) => {
           const inner = parameter(a, [lora.rank, own.from], uniform(own.from ** -0.5));
-          return { at, rows, change: transpose(matmul(parameter(b, [rows, lora.rank], zeros), inner, { scale: lora.alpha / lora.rank }), [1, 0]) };
+          return {
+            at,
+            rows,
+            change: transpose(matmul(parameter(b, [rows, lora.rank], zeros), inner, { scale: lora.alpha / lora.rank }), [1, 0]),
+          };
         });
         return add(weight, transpose(beside(changes, own.out), [1, 0]));
       });

@@ -478,7 +478,9 @@ function withoutCopies(nodes: readonly Written[], outputs: readonly Value[]): Wr
 
 function nodeProto({ body, input, attribute, ...node }: Written): NodeProto {
   const inside = body && [
-    bodyProto(create(GraphProtoSchema, { name: "step", node: body.nodes.map(nodeProto), input: [...body.inputs], output: [...body.outputs] })),
+    bodyProto(
+      create(GraphProtoSchema, { name: "step", node: body.nodes.map(nodeProto), input: [...body.inputs], output: [...body.outputs] }),
+    ),
   ];
   return create(NodeProtoSchema, { ...node, input: [...input], attribute: [...attribute, ...(inside ?? [])] });
 }

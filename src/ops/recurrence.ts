@@ -1,5 +1,5 @@
-import type { Attributes, ExampleInput } from "../graph/op.ts";
 import type { FloatType } from "../base/arrays.ts";
+import type { Attributes, ExampleInput } from "../graph/op.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { add, mul, square, sub } from "./arithmetic.ts";
 import { cast, not, where } from "./compare.ts";

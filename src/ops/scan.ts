@@ -83,8 +83,8 @@ export function defineScan<A extends Attributes>(name: string, definition: ScanD
             ...body.scanned.map((x, i): [Tensor, Value] => [x, moving[i]]),
           ]);
           for (const node of nodes) lower(e, node, known);
-          const valueOf = (x: Tensor) => known.get(x) as Value;
-          return { carry: body.step.carry.map(valueOf), outputs: body.step.outputs.map(valueOf) };
+          const named = (x: Tensor) => known.get(x) as Value;
+          return { carry: body.step.carry.map(named), outputs: body.step.outputs.map(named) };
         },
       });
     },
@@ -114,4 +114,3 @@ function simpler(body: Body): Body {
   const clean = [...cleanUp({ inputs: new Map(), parameters: new Map(), noise: new Map(), outputs: all }).outputs.values()];
   return { ...body, step: { carry: clean.slice(0, carry.length), outputs: clean.slice(carry.length) } };
 }
-

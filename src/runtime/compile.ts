@@ -2,7 +2,15 @@ import type { HostArray } from "../base/arrays.ts";
 import { ConfigError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { cutGraph, isAcross } from "../graph/cut.ts";
-import { buildGraph, type Graph, graphNodes, type GraphOptions, type InputTypes, type Outputs, type TensorFunction } from "../graph/graph.ts";
+import {
+  buildGraph,
+  type Graph,
+  type GraphOptions,
+  graphNodes,
+  type InputTypes,
+  type Outputs,
+  type TensorFunction,
+} from "../graph/graph.ts";
 import { type ParameterBuffer, type ParameterLayout, parameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, type TensorType } from "../graph/type.ts";

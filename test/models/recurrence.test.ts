@@ -94,7 +94,8 @@ it("serves all lengths in one session", async () => {
 });
 
 it("has the same adapters beside its matrices", async () => {
-  const fn = (recurrence: "unrolled" | "scanned") => modelLoss(modelConfig({ ...sizes, bidirectional: true, recurrence })) as TensorFunction;
+  const fn = (recurrence: "unrolled" | "scanned") =>
+    modelLoss(modelConfig({ ...sizes, bidirectional: true, recurrence })) as TensorFunction;
   const targets = loraTargets(fn("scanned"), ["all"]);
   expect(targets).toEqual(loraTargets(fn("unrolled"), ["all"]));
   const lora = { rank: 2, alpha: 4, dropout: 0, targets };
