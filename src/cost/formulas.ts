@@ -117,9 +117,10 @@ function recurrent(sum: Sum, config: RnnConfig, phase: PhaseName, { batch, lengt
   const steps = phase === "token" ? 1 : length;
   const back = phase === "training" ? 3 : 1;
   const matrix = 2 * batch * width * width;
-  // A state that starts at zero needs no gradient, which saves one product in each layer.
+  // A state that starts at zero needs no gradient, which saves one product in each layer; all steps of a loop are alike.
+  const saves = phase === "training" && config.recurrence === "unrolled";
   const layer = (times: number, fromZero: boolean) =>
-    sum.add("recurrence", gates[cell] * matrix * (back * 2 * times - (fromZero && phase === "training" ? 1 : 0)));
+    sum.add("recurrence", gates[cell] * matrix * (back * 2 * times - (fromZero && saves ? 1 : 0)));
   for (let i = 0; i < layers; i++) layer(steps, task === "lm" && phase !== "token");
   if (task === "translate" && phase !== "token") encoder(sum, config, sourceLength, back * matrix, (times) => layer(times, true));
   if (task === "translate" && config.attention) {

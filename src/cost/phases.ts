@@ -52,7 +52,8 @@ export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent): P
       const fn = nextToken(config);
       const kept = fn && ("past" in symbolsOf(fn) || config.model === "rnn");
       const sizes = { batch, sourceTime, ...(kept ? { time: 1, past: decode - 1 } : { time: decode }) };
-      return fn && phase(name, fn, { outputs: ["scores"], symbols: anyLength ? "open" : "bound" }, sizes);
+      const symbols = anyLength && config.model !== "rnn" ? "open" : "bound"; // a step of an RNN is one step, whatever came before
+      return fn && phase(name, fn, { outputs: ["scores"], symbols }, sizes);
     }
   }
 }

@@ -7,5 +7,5 @@ export type { MultiHead } from "./heads.ts";
 export { type DenseOptions, dense } from "./linear.ts";
 export { type NormKind, norm } from "./norm.ts";
 export { type PositionKind, positioned } from "./positions.ts";
-export { type Cell, type Recurrence, recurrent } from "./recurrent.ts";
+export { type Cell, type Recurrence, type RecurrenceForm, recurrent } from "./recurrent.ts";
 export type { Score } from "./scores.ts";

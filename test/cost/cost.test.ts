@@ -3,6 +3,7 @@ import type { ModelCost } from "../../src/cost/cost.ts";
 import { productFormulas } from "../../src/cost/formulas.ts";
 import { type PhaseName, phaseNames } from "../../src/cost/phases.ts";
 import type { Part } from "../../src/graph/place.ts";
+import { recurrences } from "../../src/layers/recurrent.ts";
 import { cost } from "../../src/library/here.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 
@@ -104,7 +105,8 @@ describe("products in the graph that runs are exactly those of the formula", () 
     ["dot products", { cell: "rnn", score: "scaled" }],
     ["bilinear scores", { cell: "rnn", score: "bilinear" }],
   ])("RNN with %s", async (_, more) => {
-    await expectFormulas({ model: "rnn", width: 12, vocab: 11, context: 20, ...more } as ModelInput);
+    for (const recurrence of recurrences)
+      await expectFormulas({ model: "rnn", width: 12, vocab: 11, context: 20, ...more, recurrence } as ModelInput);
   });
 
   it("causal attention in two blocks of queries compares three quarters of all pairs", async () => {

@@ -3,7 +3,7 @@ import type { Next } from "../../src/generation/speech.ts";
 import { maskPlaces } from "../../src/layers/attention.ts";
 import { normPlaces } from "../../src/layers/block.ts";
 import { positionJoins } from "../../src/layers/positions.ts";
-import { cells } from "../../src/layers/recurrent.ts";
+import { cells, recurrences } from "../../src/layers/recurrent.ts";
 import { scoreKinds } from "../../src/layers/scores.ts";
 import { speakerOf } from "../../src/library/here.ts";
 import { type ModelConfig, type ModelInput, modelConfig } from "../../src/models/any.ts";
@@ -84,8 +84,9 @@ describe("token by token equals all at once", () => {
   );
 
   const rnn = { model: "rnn", width: 6, vocab: small.vocab, context: small.context } as const;
-  it.each(named(product({ cell: cells, layers: [1, 2], tie: [true, false] })))("RNN language model: %s", (_, one) =>
-    law({ ...rnn, task: "lm", ...one }),
+  it.each(named(product({ cell: cells, layers: [1, 2], tie: [true, false], recurrence: recurrences })))(
+    "RNN language model: %s",
+    (_, one) => law({ ...rnn, task: "lm", ...one }),
   );
 
   const translating = {
@@ -96,6 +97,7 @@ describe("token by token equals all at once", () => {
     score: scoreKinds,
     tie: [true, false],
     sourceVocab: [undefined, 7],
+    recurrence: recurrences,
   };
   const unlike = ({ attention, score }: Combination) => attention === true || score === "additive";
   it.each(named(full ? product(translating).filter(unlike) : pairwise(translating, unlike)))("RNN encoder–decoder: %s", (_, one) =>

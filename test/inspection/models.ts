@@ -19,6 +19,7 @@ export const inputs = {
   tagger: { model: "encoder", ...small, labels: 3, task: "tag" },
   "encoder–decoder": { model: "encoder-decoder", ...small },
   "rnn with attention": { model: "rnn", width: 8, context: 12 },
+  "rnn in a loop": { model: "rnn", width: 8, context: 12, recurrence: "scanned" },
   "rnn without attention": { model: "rnn", width: 8, context: 12, attention: false },
   "rnn language model": { model: "rnn", width: 8, context: 12, task: "lm" },
 } satisfies Record<string, WithoutVocab<ModelInput>>;

@@ -12,7 +12,7 @@ import { float32, int32, type TensorType } from "../../src/graph/type.ts";
 import { attention } from "../../src/layers/attention.ts";
 import { block } from "../../src/layers/block.ts";
 import { norm } from "../../src/layers/norm.ts";
-import { recurrent } from "../../src/layers/recurrent.ts";
+import { type RecurrenceForm, recurrences, recurrent } from "../../src/layers/recurrent.ts";
 import { decoderConfig, encoderConfig, encoderDecoderConfig } from "../../src/models/config.ts";
 import { decoder } from "../../src/models/decoder.ts";
 import { encoder } from "../../src/models/encoder.ts";
@@ -40,7 +40,7 @@ interface Case {
 
 const { cases } = JSON.parse(readFileSync(join(import.meta.dirname, "reference.json"), "utf8")) as { cases: Record<string, Case> };
 
-type Build = (p: Scope, x: Record<string, Tensor>) => Record<string, Tensor>;
+type Build = (p: Scope, x: Record<string, Tensor>, form: RecurrenceForm) => Record<string, Tensor>;
 
 const sizes = { layers: 2, heads: 2, width: 8, context: 8, vocab: 7 };
 const layerConfig = (more: object) => ({ ...decoderConfig({ ...sizes, positions: "none", hidden: 12, ...more }), hidden: 12 });
@@ -68,12 +68,12 @@ const builders: Record<string, Build> = {
   embedding: (p, { ids }) => ({ y: embedding(p.param("table", [7, 3]), ids) }),
   "cross-entropy": (_, { scores, targets }) => ({ loss: softmaxCrossEntropy(scores, targets, { ignore: -1 }) }),
   "cross-entropy-smoothed": (_, { scores, targets }) => ({ loss: softmaxCrossEntropy(scores, targets, { ignore: -1, smoothing: 0.1 }) }),
-  "rnn-layer": (p, { x }) => recurrence(p, x, "rnn"),
-  "gru-layer": (p, { x }) => recurrence(p, x, "gru"),
-  "lstm-layer": (p, { x }) => recurrence(p, x, "lstm"),
-  "gru-bidirectional": (p, { x }) => {
-    const forward = recurrent(p.at("forward"), x, { cell: "gru", width: 4 });
-    return { y: concat([forward.outputs, recurrent(p.at("backward"), x, { cell: "gru", width: 4, backward: true }).outputs], -1) };
+  "rnn-layer": (p, { x }, form) => recurrence(p, x, "rnn", form),
+  "gru-layer": (p, { x }, form) => recurrence(p, x, "gru", form),
+  "lstm-layer": (p, { x }, form) => recurrence(p, x, "lstm", form),
+  "gru-bidirectional": (p, { x }, form) => {
+    const forward = recurrent(p.at("forward"), x, { cell: "gru", width: 4, form });
+    return { y: concat([forward.outputs, recurrent(p.at("backward"), x, { cell: "gru", width: 4, form, backward: true }).outputs], -1) };
   },
   "model-decoder": (p, { ids, targets }) => {
     const scores = decoder(p.at("decoder"), ids, decoderConfig(sizes));
@@ -89,8 +89,8 @@ const builders: Record<string, Build> = {
   },
 };
 
-function recurrence(p: Scope, x: Tensor, cell: "rnn" | "gru" | "lstm"): Record<string, Tensor> {
-  const { outputs, last } = recurrent(p.at("cell"), x, { cell, width: 4 });
+function recurrence(p: Scope, x: Tensor, cell: "rnn" | "gru" | "lstm", form?: RecurrenceForm): Record<string, Tensor> {
+  const { outputs, last } = recurrent(p.at("cell"), x, { cell, width: 4, form });
   return cell === "lstm" ? { y: outputs, h: last[0], c: last[1] } : { y: outputs, h: last[0] };
 }
 
@@ -101,10 +101,11 @@ const types = (make: (shape: number[]) => TensorType, group: Group, prefix = "")
   Object.fromEntries(Object.entries(group).map(([name, { shape }]): [string, TensorType] => [`${prefix}${name}`, make(shape)]));
 
 describe.each(Object.entries(cases))("%s", (name, reference) => {
-  it("agrees in outputs and gradients to 1e-5", async () => {
+  const forms = /^(rnn|gru|lstm)-/.test(name) ? recurrences : (["unrolled"] as const);
+  it.each(forms)("agrees in outputs and gradients to 1e-5 (%s)", async (form) => {
     const { params, inputs, ids, outputs, probes, gradients } = reference;
     const fn = tensorFunction({ ...types(float32, inputs), ...types(int32, ids), ...types(float32, probes, "probe ") }, (p, tensors) => {
-      const results = builders[name](p, tensors);
+      const results = builders[name](p, tensors, form);
       const loss = Object.keys(outputs)
         .map((key) => sum(mul(results[key], tensors[`probe ${key}`])))
         .reduce((a, b) => add(a, b));

@@ -26,6 +26,7 @@ const recurrences = {
   score: ["scaled", "bilinear", "additive"],
   dropout: [0, 0.1],
   tie: [true, false],
+  recurrence: ["unrolled", "scanned"],
 };
 
 /** Settings that only one of the models has. */
