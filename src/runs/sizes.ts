@@ -80,6 +80,8 @@ const usualParameters = 4e5;
 /** Steps that a run should have, and tokens of a step: as small as computes well, and as large as memory and caches bear. */
 const wantedSteps = 8000;
 const [leastTokens, mostTokens] = [768, 8192];
+/** Of these few are hidden, and only they are learned from. */
+const leastHidden = 2048;
 /** Muon works on every matrix in each step, however small the batch: with so many tokens for each number of the width that takes an eighth of the time. */
 const muonTokens = 20;
 const [leastExamples, mostExamples] = [32, 128];
@@ -124,7 +126,7 @@ function candidates(means: Means, { layers, width }: GivenSizes): Rung[] {
 const perLayer: Readonly<Record<ModelName, number>> = { decoder: 12, encoder: 12, "encoder-decoder": 28, rnn: 6 };
 
 const writesTokens = (task: Task): boolean => task !== "classify" && task !== "tag";
-const twoSides = ({ task }: Means): number => (task === "translate" ? 2 : 1);
+const twoSides = ({ task }: Pick<Means, "task">): number => (task === "translate" ? 2 : 1);
 
 /** Parameters that are multiplied: a table that is only looked up in learns and costs little. */
 export function parametersOf({ layers, width }: Rung, means: Pick<Means, "model" | "task" | "vocab">): number {
@@ -133,7 +135,7 @@ export function parametersOf({ layers, width }: Rung, means: Pick<Means, "model"
 }
 
 /** Operations that training on one token takes: each parameter twice on the way forward and four times back, and each token with those that it sees. */
-export function flopsPerToken(sizes: Rung, means: Means, context: number): number {
+export function flopsPerToken(sizes: Rung, means: Omit<Means, "flops">, context: number): number {
   const pairs = means.model === "rnn" ? 0 : 12 * sizes.layers * context * sizes.width;
   return (6 * parametersOf(sizes, means)) / twoSides(means) + pairs; // a token of a pair goes through one side
 }
@@ -147,7 +149,7 @@ function tokensSeen(sizes: Rung, means: Means, given: GivenSizes): number {
 }
 
 /** Tokens of a window, or of the usual example. */
-export const lengthOf = ({ width }: Rung, means: Means, given: GivenSizes): number =>
+const lengthOf = ({ width }: Rung, means: Means, given: GivenSizes): number =>
   means.examples === undefined ? (contextOf(width, means, given) ?? 128) : Math.max(1, means.tokens / means.examples);
 
 /** A longer past is worth its arithmetic where the blocks cost more than it does. Examples are as long as they are. */
@@ -187,8 +189,10 @@ function batchFor(sizes: Rung, means: Means, given: GivenSizes): number {
   return Math.max(1, Math.floor(Math.min(Math.max(least, Math.min(Math.max(least, most), wanted)), there / 2, inMemory)));
 }
 
-const tokensAtLeast = ({ width }: Rung, { optimizer }: Means): number =>
-  optimizer === "muon" ? Math.max(leastTokens, muonTokens * width) : leastTokens;
+function tokensAtLeast({ width }: Rung, { task, optimizer }: Means): number {
+  const least = task === "mlm" ? leastHidden : leastTokens;
+  return optimizer === "muon" ? Math.max(least, muonTokens * width) : least;
+}
 
 const leastRows = (means: Means, sizes: Rung, given: GivenSizes): number =>
   numberOf(given.batch) ??

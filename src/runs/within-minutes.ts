@@ -1,5 +1,4 @@
 import type { Material } from "../data/material.ts";
-import type { ModelConfig } from "../models/any.ts";
 import { deviceOf } from "../node/devices.ts";
 import { freeMemoryOf } from "../runtime/device.ts";
 import { alone } from "../training/group.ts";
@@ -8,7 +7,7 @@ import type { ChosenReport, TrainOptions } from "./drive.ts";
 import { type Pace, paceOf, planned } from "./pace.ts";
 import { adapterBeginning, type RunSettings, refuseTwoLengths, type Settlement, settle } from "./prepare.ts";
 import type { DataRead } from "./read-data.ts";
-import { flopsPerToken, lengthOf, type Means, mostEpochs, type Sizes, sizesFor } from "./sizes.ts";
+import { flopsPerToken, type Means, mostEpochs, type Sizes, sizesFor } from "./sizes.ts";
 import { productSpeed, trial } from "./trial.ts";
 
 // A training that was asked to fit into a time: its sizes follow from the rule, its steps from a trial, and both become ordinary settings.
@@ -99,7 +98,10 @@ export async function withinMinutes(
         ...(steps < few ? ["that is too little time to learn much in"] : []),
       ],
     };
-    return { settings: { ...settled.settings, training: { saveEvery: evalEvery, evalEvery, ...asked, steps } }, chosen };
+    return {
+      settings: { ...settled.settings, training: { ...asked, steps, evalEvery, saveEvery: asked?.saveEvery ?? evalEvery } },
+      chosen,
+    };
   }
 }
 
@@ -148,17 +150,21 @@ async function choosing(settings: RunSettings, read: DataRead, host: Pick<TrainO
   const given = { ...settings.model, ...settings.training };
   let speed =
     (await productSpeed(device, host.clock)) * usualShare[model.model === "rnn" ? "rnn" : "transformer"] * (host.group ?? alone).size;
-  const perToken = ({ settlement: { config, trained } }: Settled) => operations(config.model, { ...means, flops: 0 }, given, trained);
-  const rows = ({ settlement: { config } }: Settled) => config.training.batch * config.training.accumulate;
+  const length = ({ settlement: { config } }: Settled) => (examples === undefined ? config.model.context : tokens / examples);
+  const perToken = (settled: Settled) => operations(settled.settlement, means, length(settled));
+  const perStep = (settled: Settled) => {
+    const { batch, accumulate } = settled.settlement.config.training;
+    return batch * accumulate * length(settled);
+  };
   return {
     at(seconds: number): Settled {
       if (!free) return { settings, settlement: usual };
-      const sizes = left(sizesFor({ ...means, flops: speed * seconds }, given), given);
+      const sizes = ungiven(sizesFor({ ...means, flops: speed * seconds }, given), given);
       const { batch, ...ofModel } = sizes;
       const chosen: RunSettings = {
         ...settings,
-        model: { ...ofModel, ...settings.model } as RunSettings["model"],
-        training: { ...(batch !== undefined && { batch }), ...settings.training },
+        model: { ...settings.model, ...ofModel } as RunSettings["model"],
+        training: { ...settings.training, ...(batch !== undefined && { batch }) },
       };
       return { settings: chosen, settlement: settle(chosen, read), sizes };
     },
@@ -166,26 +172,18 @@ async function choosing(settings: RunSettings, read: DataRead, host: Pick<TrainO
       speed = perToken(settled) / token;
     },
     /** Seconds of a step, and steps that read everything once. */
-    guess: (settled: Settled): number =>
-      (rows(settled) * lengthOf(widthOf(settled), { ...means, flops: 0 }, given) * perToken(settled)) / speed,
-    perEpoch: (settled: Settled): number => tokens / (rows(settled) * lengthOf(widthOf(settled), { ...means, flops: 0 }, given)),
+    guess: (settled: Settled): number => (perStep(settled) * perToken(settled)) / speed,
+    perEpoch: (settled: Settled): number => tokens / perStep(settled),
   };
 }
 
-const widthOf = ({ settlement: { config } }: Settled) => sizesIn(config.model);
-
-const sizesIn = (model: ModelConfig): { layers: number; width: number } =>
-  model.model === "own" ? { layers: 0, width: 0 } : { layers: model.layers, width: model.width };
-
 /** What was left to the rule. */
-const left = (sizes: Sizes, given: Readonly<Record<string, unknown>>): Partial<Sizes> =>
+const ungiven = (sizes: Sizes, given: Readonly<Record<string, unknown>>): Partial<Sizes> =>
   Object.fromEntries(Object.entries(sizes).filter(([name]) => given[name] === undefined));
 
-function operations(model: ModelConfig, means: Means, given: Readonly<Record<string, unknown>>, trained: number): number {
-  if (model.model === "own") return 6 * trained;
-  const sizes = sizesIn(model);
-  return flopsPerToken(sizes, means, lengthOf(sizes, means, given));
-}
+/** Of training on one token. */
+const operations = ({ config: { model }, layout }: Settlement, means: Omit<Means, "flops">, length: number): number =>
+  model.model === "own" ? 6 * layout.total : flopsPerToken(model, means, length);
 
 /** Tokens to train on, and of examples their number. */
 function amountsOf({ encoded }: DataRead, context: number): { readonly tokens: number; readonly examples?: number } {
