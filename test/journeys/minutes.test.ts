@@ -49,7 +49,7 @@ it("a recipe keeps its model, and the minutes take the place of its steps", asyn
 
 describe.skipIf(noLauncher !== undefined)("mpirun", () => {
   it("the trial of rank 0 decides for all", async () => {
-    const sizes = "--layers 1 --width 16 --heads 2 --context 16 --batch 4 --threads 1 --quiet".split(" ");
+    const sizes = "--layers 1 --width 16 --heads 2 --context 16 --dropout 0.1 --batch 4 --threads 1 --quiet".split(" ");
     const { code, stderr } = await startRanks(place, 2, ["train", "a.txt", ...sizes, "--minutes", "0.05", "--out", "ranks"]).ended;
     expect(code, stderr).toBe(0);
     const { steps, evalEvery, saveEvery } = config("ranks").training;
