@@ -149,7 +149,7 @@ function workOf(
     accumulate,
     tokens: length + sourceLength,
     flops: (flops - optimizer) / batch,
-    remembered: remembered(config.optimizer, { trained, matrices: numbersInMatrices(layout) }) / trained,
+    remembered: remembered(config.optimizer, { trained, matrices: numbersInMatrices(layout), average: config.average }) / trained,
     activationBytes,
   };
 }

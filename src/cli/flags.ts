@@ -100,6 +100,7 @@ export const trainingFlags: readonly Option[] = [
   number("--beta1 <n>", whatIs("beta1"), share),
   number("--beta2 <n>", whatIs("beta2"), share),
   number("--momentum <n>", whatIs("momentum"), share),
+  number("--average <steps>", whatIs("average"), countFromZero),
   number("--weight-decay <n>", whatIs("weightDecay"), positive),
   new Option("--decay-all", whatIs("decayAll")),
   number("--clip <norm>", whatIs("clip"), positive),

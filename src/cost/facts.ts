@@ -44,6 +44,8 @@ export interface FactsOptions {
   readonly trained?: number;
   /** And how many of these are in matrices that an optimizer may move as a whole. */
   readonly matrices?: number;
+  /** Steps over which the mean of the weights is kept. */
+  readonly average?: number;
   readonly tokens?: number;
   readonly preset?: string;
 }
@@ -52,7 +54,7 @@ const bytesOfNumber = 4;
 
 export function costFactsOf(cost: ModelCost, options: FactsOptions = {}): CostFacts {
   const { model, parameters, batch, length, sourceLength, decode, kvCacheBytes, phases } = cost;
-  const { optimizer = "adamw", accumulate = 1, trained = parameters, matrices = cost.matrices, tokens, preset } = options;
+  const { optimizer = "adamw", accumulate = 1, trained = parameters, matrices = cost.matrices, average, tokens, preset } = options;
   const { training, token } = phases;
   const total = tokens === undefined ? undefined : trainingTotal(cost, tokens);
   const known = preset === undefined ? undefined : published[preset];
@@ -70,7 +72,7 @@ export function costFactsOf(cost: ModelCost, options: FactsOptions = {}): CostFa
     bytes: {
       weights: bytesOfNumber * parameters,
       gradients: bytesOfNumber * trained * (accumulate > 1 ? 2 : 1),
-      optimizer: bytesOfNumber * remembered(optimizer, { trained, matrices }),
+      optimizer: bytesOfNumber * remembered(optimizer, { trained, matrices, average }),
       activations: training?.activationBytes ?? 0,
       kept: training?.keptBytes ?? 0,
       kvCache: kvCacheBytes,

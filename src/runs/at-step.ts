@@ -29,7 +29,7 @@ function weightsOf(run: OpenRun, checkpoint: Parameters<typeof checkpointWeights
   const { model, training } = run.config;
   const { lora } = training;
   const layout = parametersOf(modelLoss(model));
-  if (!lora) return weightsInMemory(checkpointWeights(checkpoint, layout));
-  const adapter = checkpointWeights(checkpoint, loraLayout(model, lora)); // the base is as it ever was
+  if (!lora) return weightsInMemory(checkpointWeights(checkpoint, layout, run.config.training));
+  const adapter = checkpointWeights(checkpoint, loraLayout(model, lora), run.config.training); // the base is as it ever was
   return changedWeights(baseWeights(run), layout, changesOf(adaptedMatrices(modelLoss(model), lora), lora, adapter));
 }

@@ -45,6 +45,8 @@ const trainingSchema = z.strictObject({
   optimizer: z.enum(optimizerNames),
   beta1: shareBelow1,
   beta2: shareBelow1,
+  /** What is validated and shipped is the mean of the weights over about so many steps; the weights themselves, if left out or 0. */
+  average: whole(0, most).optional(),
   /** Of Muon's matrices; 0.95 if left out. */
   momentum: shareBelow1.optional(),
   weightDecay: rate,

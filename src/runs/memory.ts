@@ -26,11 +26,11 @@ interface Sizes {
 export function refuseTooBig(
   parameters: number,
   config: ModelConfig,
-  { batch, optimizer, accumulate, checkpointBlocks }: TrainingConfig,
+  { batch, optimizer, accumulate, average = 0, checkpointBlocks }: TrainingConfig,
   free: number,
   { trained = parameters, matrices = 0, length = config.context }: Sizes = {},
 ): void {
-  const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0);
+  const copies = buffers[optimizer] + (accumulate > 1 ? 1 : 0) + (average > 0 ? 1 : 0);
   const once = optimizer === "muon" ? matrices : 0;
   const state = 4 * (parameters + (copies - 1) * trained - once);
   const less = once > 0 ? `, less one of ${count(once)} numbers in matrices` : "";

@@ -62,7 +62,7 @@ export class Saver {
 
   *#writeModel(progress: Progress): Generator<void, void> {
     const { folder, config, optimizer } = this.#parts;
-    yield* writingModel(folder, config, optimizer.steps, optimizer.weights, progress);
+    yield* writingModel(folder, config, optimizer.steps, optimizer.shipped, progress);
   }
 }
 

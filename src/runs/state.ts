@@ -4,9 +4,10 @@ import { atOnce } from "../base/turns.ts";
 import type { Checkpoint } from "../disk/checkpoints.ts";
 import { ParameterBuffer, type ParameterLayout } from "../graph/parameters.ts";
 import { noProgress, type Progress } from "../training/fit.ts";
-import { type Optimizer, type WholeState, wholeState } from "../training/optimizer.ts";
+import { averagedName, type Optimizer, type WholeState, wholeState } from "../training/optimizer.ts";
 import { loadParameters, parametersAsTensors } from "../weights/load.ts";
 import { readSafetensors, safetensorsParts } from "../weights/safetensors.ts";
+import type { TrainingConfig } from "./config.ts";
 
 // What a checkpoint holds: weights, what the optimizer remembers, and how far everything is. Randomness needs nothing: it follows from the step.
 
@@ -54,11 +55,20 @@ export function checkpointFiles(
 export const startFiles = (weights: ParameterBuffer): Map<string, readonly Uint8Array[]> =>
   checkpointFiles({ steps: 0, weights, state: new Map() }, { progress: noProgress, logBytes: 0 });
 
-/** The weights of a checkpoint alone. */
-export function checkpointWeights({ folder, read }: Pick<Checkpoint, "folder" | "read">, layout: ParameterLayout): ParameterBuffer {
+/** The weights of a checkpoint alone; their mean, where the run keeps one. */
+export function checkpointWeights(
+  { folder, read }: Pick<Checkpoint, "folder" | "read">,
+  layout: ParameterLayout,
+  { average = 0 }: Pick<TrainingConfig, "average"> = {},
+): ParameterBuffer {
   const where = `${folder}/${weightsName}`;
   const buffer = new ParameterBuffer(layout);
   loadParameters(buffer, readSafetensors(read(weightsName), where).tensors, where);
+  if (average === 0) return buffer;
+  for (const [name, { data }] of readSafetensors(read(optimizerName), `${folder}/${optimizerName}`).tensors) {
+    const own = name.startsWith(`${averagedName}/`) ? buffer.views.get(name.slice(averagedName.length + 1)) : undefined;
+    own?.data.set(data as never);
+  }
   return buffer;
 }
 

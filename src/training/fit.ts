@@ -197,7 +197,7 @@ export async function* fit(
       if (!validation || (optimizer.steps % validation.every !== 0 && optimizer.steps !== steps)) continue;
       const validationBegin = clock();
       await optimizer.bringHome();
-      const found = await validation.loss(optimizer.weights);
+      const found = await validation.loss(optimizer.shipped);
       if (!Number.isFinite(found)) throw new NonFiniteError(`the validation loss is ${found}`, { step: optimizer.steps });
       const improved = found < progress.bestLoss;
       progress = improved ? { bestLoss: found, bestStep: optimizer.steps, waited: 0 } : { ...progress, waited: progress.waited + 1 };

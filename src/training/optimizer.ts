@@ -1,4 +1,5 @@
-import { GraphError } from "../base/errors.ts";
+import { ConfigError, GraphError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import { ParameterBuffer, type ParameterEntry, type ParameterLayout } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import type { Device } from "../runtime/device.ts";
@@ -16,6 +17,8 @@ export interface OptimizerOptions {
   readonly accumulates?: boolean;
   /** Scopes of parameters that stay as they are: they have no gradient and nothing is remembered of them. */
   readonly freeze?: readonly string[];
+  /** The mean of the weights over about so many steps is kept beside them; none, if left out or 0. */
+  readonly average?: number;
   /** Bytes that one WebAssembly memory may take; 4 GiB, where it ends, unless less is given. */
   readonly memory?: number;
   /** Only these of the numbers that are trained move here, and only of them something is remembered: the rest is other ranks'. */
@@ -63,6 +66,9 @@ export interface Segment {
   readonly aloneAt: number;
   readonly roomAt: number;
 }
+
+/** The state that is the mean of the weights. */
+export const averagedName = "averaged";
 
 const memoryEnd = 4 * 2 ** 30 - pageBytes;
 
@@ -123,6 +129,8 @@ export abstract class Optimizer {
   protected readonly kernels: Kernels;
   protected readonly weightDecay: number;
   protected readonly rooms: readonly Room[];
+  readonly #average: number;
+  #shipped: ParameterBuffer | undefined;
   readonly #alone: ParameterLayout;
   readonly #sums: ParameterBuffer | undefined;
   /** The longest gradient. */
@@ -134,7 +142,14 @@ export abstract class Optimizer {
   readonly #staging: Staging | undefined;
 
   protected constructor(layout: ParameterLayout, needs: Needs, options: OptimizerOptions) {
-    const { remembers, remembersAlone = [], isMatrix = () => false } = needs;
+    const { average = 0 } = options;
+    const { remembersAlone = [], isMatrix = () => false } = needs;
+    const remembers = average > 0 ? [...needs.remembers, averagedName] : needs.remembers;
+    if (average > 0 && options.part)
+      throw new ConfigError(
+        sentence`${setting("average")} is of all weights, and with ${setting("shardOptimizer")} each rank has a part of them; leave one of them out`,
+        { code: "config.conflict", path: "training.average" },
+      );
     const { weightDecay = 0, decayAll = false, clip = Number.POSITIVE_INFINITY, accumulates = false, freeze } = options;
     if (layout.dtype !== "float32") throw new GraphError(`optimizers work on float32 parameters, not ${layout.dtype}`);
     const trained = trainedLayout(layout, freeze);
@@ -173,6 +188,7 @@ export abstract class Optimizer {
     for (const buffer of [this.weights, this.gradients, ...this.state.values(), ...(this.#sums ? [this.#sums] : []), ...this.rooms])
       this.#staging?.slots.set(buffer, 4 * staged * this.#staging.slots.size);
     this.kernels = kernelsOn(memory);
+    this.#average = average;
     this.weightDecay = weightDecay;
     this.clip = clip;
     this.#decays = (shape) => weightDecay > 0 && (decayAll || shape.length > 1);
@@ -257,7 +273,35 @@ export abstract class Optimizer {
     for (const segment of this.#segments.filter(({ isMatrix }) => !isMatrix))
       this.each(segment, { reads: [...writes, this.gradients], writes }, (piece) => this.move(piece, learningRate, scale));
     if (this.#segments.some(({ isMatrix }) => isMatrix)) await this.moveMatrices(learningRate, scale);
+    if (this.#average > 0) this.#addToAverage();
     return norm;
+  }
+
+  /** How much a step's weights count in the mean: of the first steps all alike, then the newest the most. */
+  averageShare(step: number): number {
+    return 1 / Math.min(step, this.#average);
+  }
+
+  #addToAverage(): void {
+    const { weights } = this;
+    const averaged = this.remembered(averagedName);
+    const share = this.averageShare(this.steps);
+    for (const segment of this.#segments)
+      this.each(segment, { reads: [averaged, weights], writes: [averaged] }, (piece) => {
+        const [mean, w] = [averaged, weights].map((buffer) => this.address(buffer, piece));
+        this.kernels.blend(mean, w, piece.count, 1 - share, share);
+      });
+  }
+
+  /** The weights that are validated and shipped: their mean, where one is kept. The next call writes over what this one gave. */
+  get shipped(): ParameterBuffer {
+    if (this.#average === 0 || this.steps === 0) return this.weights;
+    this.#shipped ??= new ParameterBuffer(this.weights.layout);
+    this.#shipped.data.set(this.weights.data as Float32Array); // what is frozen has no mean
+    const { data } = this.remembered(averagedName);
+    for (const { at, gradientAt, count } of this.#trained)
+      this.#shipped.data.set(data.subarray(gradientAt / 4, gradientAt / 4 + count), at / 4);
+    return this.#shipped;
   }
 
   /** A stretch of a matrix, so many numbers from its beginning, as it lies in the buffers; it has this place in a room. */

@@ -7,10 +7,18 @@ import type { Optimizer } from "./optimizer.ts";
 export const optimizerNames = ["adamw", "adam", "sgd", "muon"] as const;
 export type OptimizerName = (typeof optimizerNames)[number];
 
+interface Moves {
+  readonly trained: number;
+  readonly matrices: number;
+  /** Whether the mean of the weights is kept; over how many steps does not matter. */
+  readonly average?: number | undefined;
+}
+
 /** Numbers that an optimizer remembers of so many that it moves, of which some are in matrices. */
-export function remembered(name: OptimizerName, { trained, matrices }: { readonly trained: number; readonly matrices: number }): number {
-  if (name === "muon") return 2 * trained - matrices;
-  return (name === "sgd" ? 1 : 2) * trained;
+export function remembered(name: OptimizerName, { trained, matrices, average = 0 }: Moves): number {
+  const mean = average > 0 ? trained : 0;
+  if (name === "muon") return mean + 2 * trained - matrices;
+  return mean + (name === "sgd" ? 1 : 2) * trained;
 }
 
 /** An optimizer by name; β1 is also SGD's momentum. */

@@ -211,6 +211,13 @@ export const trainingOptions: readonly Option[] = [
       { usual: 0.95, needs: { optimizer: ["muon"] } },
     ],
     [
+      "average",
+      number(0, most),
+      "validate and ship the mean of the weights over about so many steps; 0 for the weights themselves",
+      "Weights jump about while the rate is high, and their mean lies in the middle. Training goes on from the weights themselves. Where the rate falls to 0, it has little to add.",
+      { usual: 0 },
+    ],
+    [
       "clip",
       number(0, 1e6, false),
       "the longest gradient; 0 for any",

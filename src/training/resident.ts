@@ -7,7 +7,7 @@ import { type Graph, type InputTypes, type Outputs, type TensorFunction, tensorF
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { float32 } from "../graph/type.ts";
-import { add, div, mul } from "../ops/arithmetic.ts";
+import { add, div, mul, sub } from "../ops/arithmetic.ts";
 import { greater, where } from "../ops/compare.ts";
 import { sqrt } from "../ops/functions.ts";
 import { sum } from "../ops/sum.ts";
@@ -15,7 +15,7 @@ import { type CompiledFunction, type CompileOptions, compile } from "../runtime/
 import { blockOf } from "../runtime/pipeline.ts";
 import type { Held } from "../runtime/program.ts";
 import { type DeviceArray, isHeld } from "../runtime/session.ts";
-import { type Optimizer, wholeState } from "./optimizer.ts";
+import { averagedName, type Moved, type Optimizer, wholeState } from "./optimizer.ts";
 
 // Training that stays on a device with a memory of its own: forward, backward, clipping and the optimizer's step are one graph, whose outputs are the new weights
 // and what the optimizer remembers. They are fed to the next step where they are. Ids go in, the loss and the gradient's norm come out.
@@ -64,7 +64,7 @@ export class ResidentTraining {
   /** One step. If loss or gradient are not finite, everything is as it was. */
   async step({ feeds }: Batch, rate: number, chance: Chance): Promise<ResidentStep> {
     const { steps } = this.#optimizer;
-    const numbers = Object.entries(this.#optimizer.numbers(rate)).map(([name, value]) => [numberName(name), scalar(value)]);
+    const numbers = Object.entries(numbersOf(this.#optimizer, rate)).map(([name, value]) => [numberName(name), scalar(value)]);
     const all = { ...feeds, ...Object.fromEntries(numbers) };
     const weights: Held = this.#held;
     const results = (await this.#step.run(all, { weights, chance })) as Record<string, HostArray>;
@@ -118,9 +118,15 @@ export class ResidentTraining {
   }
 }
 
+/** What changes from step to step. */
+const numbersOf = (optimizer: Optimizer, rate: number): Readonly<Record<string, number>> => ({
+  ...optimizer.numbers(rate),
+  ...(optimizer.state.has(averagedName) && { averageShare: optimizer.averageShare(optimizer.steps + 1) }),
+});
+
 /** Loss, gradients, clipping and the optimizer's step in one function. */
 function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string, checkpointBlocks = false): TensorFunction {
-  const numbers = Object.keys(optimizer.numbers(0));
+  const numbers = Object.keys(numbersOf(optimizer, 0));
   const { entries } = optimizer.gradients.layout;
   const kindsOf = (of: string) =>
     [...optimizer.state].filter(([, { layout }]) => layout.entries.some(({ name }) => name === of)).map(([kind]) => kind);
@@ -145,7 +151,10 @@ function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string
         const { name } = entry;
         const state = Object.fromEntries(kindsOf(name).map((kind) => [kind, p.at(kind).param(name, w.shape)]));
         const gradient = scale ? mul(gradients[i], scale) : gradients[i];
-        return { name, ...optimizer.moved({ entry, weight: w, gradient, state, decays: optimizer.decays(name), numbers: given }) };
+        const after = optimizer.moved({ entry, weight: w, gradient, state, decays: optimizer.decays(name), numbers: given });
+        const { [averagedName]: mean } = state;
+        const averaged: Moved["state"] = mean && { [averagedName]: add(mean, mul(sub(after.weight, mean), given.averageShare)) };
+        return { name, ...after, state: { ...after.state, ...averaged } };
       });
       const states = [...optimizer.state.keys()].flatMap((kind) =>
         moved.filter(({ state }) => kind in state).map(({ name, state }) => [`${kind}/${name}`, state[kind]] as const),

@@ -43,11 +43,20 @@ async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal
   const { model, training, labels } = config;
   const material = materialOf(read.encoded, config, read.tokenizer); // its ids are the reading's, which closes them
   const { tokens, examples, valid, lengths } = amountsOf(read, model.context);
-  const { steps, batch, accumulate, optimizer } = training;
+  const { steps, batch, accumulate, optimizer, average } = training;
   const [length, sourceLength] = [...lengths].reverse(); // of pairs, the source comes first
   const found = await counted(
     model,
-    { batch, length, ...(sourceLength !== undefined && { sourceLength }), optimizer, accumulate, trained, matrices },
+    {
+      batch,
+      length,
+      ...(sourceLength !== undefined && { sourceLength }),
+      optimizer,
+      accumulate,
+      trained,
+      matrices,
+      ...(average !== undefined && { average }),
+    },
     signal,
   );
   const tokensPerStep = Math.round(batch * accumulate * lengths.reduce((sum, one) => sum + one, 0));

@@ -5,7 +5,7 @@ import { nodeDevice } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { type FitOptions, type StepReport, fit as training } from "../../src/training/fit.ts";
 import { type Group, partOf } from "../../src/training/group.ts";
-import { optimizer as makeOptimizer } from "../../src/training/optimizers.ts";
+import { optimizer as makeOptimizer, type OptimizerName } from "../../src/training/optimizers.ts";
 import { initialise } from "../../src/weights/initialise.ts";
 import { together } from "../support/together.ts";
 import { type Case, cases, symbolsOf } from "../support/trainees.ts";
@@ -18,12 +18,14 @@ interface Trained {
   readonly norms: readonly number[];
 }
 
-async function trained({ model, batches }: Case, rows: number, options: Partial<FitOptions> & { shard?: boolean } = {}): Promise<Trained> {
-  const { group, shard, accumulate = 1 } = options;
+type Options = Partial<FitOptions> & { shard?: boolean; name?: OptimizerName };
+
+async function trained({ model, batches }: Case, rows: number, options: Options = {}): Promise<Trained> {
+  const { group, shard, accumulate = 1, name = "adamw" } = options;
   const loss = modelLoss(model, {});
   const layout = parametersOf(loss);
   const part = shard && group ? { part: (count: number) => partOf(count, group.rank, group.size) } : {};
-  const optimizer = makeOptimizer("adamw", layout, { weightDecay: 0.1, clip: 1, accumulates: accumulate > 1, ...part });
+  const optimizer = makeOptimizer(name, layout, { weightDecay: 0.1, clip: 1, accumulates: accumulate > 1, ...part });
   initialise(layout, chance(2), optimizer.weights);
   const reports = training(loss, optimizer, batches(rows), {
     steps: 12,
@@ -44,7 +46,7 @@ async function trained({ model, batches }: Case, rows: number, options: Partial<
   };
 }
 
-const ranks = (which: Case, size: number, rows: number, options: Partial<FitOptions> & { shard?: boolean } = {}) =>
+const ranks = (which: Case, size: number, rows: number, options: Options = {}) =>
   together(size, (group: Group) => trained(which, rows, { ...options, group }));
 
 describe.each(Object.entries(cases))("%s", (_, which) => {
@@ -64,6 +66,11 @@ describe.each(Object.entries(cases))("%s", (_, which) => {
     }
     const whole = await trained(which, rows);
     for (const [i, found] of whole.losses.entries()) expect(Math.abs(all[0].losses[i] - found)).toBeLessThanOrEqual(2e-5 * Math.abs(found));
+  });
+
+  it("on 2 ranks moves by Muon as one process that accumulates does", async () => {
+    const one = await trained(which, 12, { accumulate: 2, name: "muon" });
+    for (const rank of await ranks(which, 2, 12, { name: "muon" })) expect(rank.weights.equals(one.weights)).toBe(true);
   });
 
   it("on 2 ranks that accumulate 2 parts each is near one process with the whole batch", async () => {

@@ -66,6 +66,8 @@ const kinds = optimizerNames.flatMap((name) => [
 ]);
 const more = [
   ["adamw", "all decay, any gradient", { decayAll: true, clip: Number.POSITIVE_INFINITY }, {}] as const,
+  ["adamw", "with a mean of the weights", { average: 3 }, {}] as const,
+  ["muon", "with a mean of the weights", { average: 3 }, {}] as const,
   ["adamw", "blocks computed again", {}, { checkpointBlocks: true }] as const,
   ["adamw", "open sizes", {}, { symbols: "open" }] as const,
   ["adamw", "another loss reported", {}, { report: "plain" }] as const,
