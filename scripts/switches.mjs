@@ -1,7 +1,7 @@
 // What each switch of models and training gives at equal time: recipes in their quick settings, each switch alone and some together, over seeds.
 // A short training of every variant, in turns, tells how long its steps take; the whole one then has as many steps as fit into the time of
 // the plain setting. What is known is kept in docs/results/switches.json, so it can be stopped and goes on; run it where the data packages are.
-// node scripts/switches.mjs [--tree <folder with dist>] [--only book,translate] [--seeds 3] [--threads 2] [variant…]
+// node scripts/switches.mjs [--only book,translate] [--seeds 3] [--threads 2] [variant…]
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,10 +22,19 @@ const { values, positionals } = parseArgs({
 
 /** What is turned on beside the plain setting: AdamW with the choices of before. */
 const variants = JSON.parse(readFileSync(join(root, "scripts/switches.json"), "utf8"));
-const recipes = { book: { steps: 1500, measure: "perplexity" }, translate: { steps: 700, measure: "chrf" }, reviews: { steps: 800, measure: "accuracy" } };
+const recipes = {
+  book: { steps: 1500, measure: "perplexity" },
+  translate: { steps: 700, measure: "chrf" },
+  reviews: { steps: 800, measure: "accuracy" },
+};
 
 const qkv = (...args) =>
-  JSON.parse(execFileSync(process.execPath, [join(root, "dist/cli/main.js"), ...args, "--json"], { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }));
+  JSON.parse(
+    execFileSync(process.execPath, [join(root, "dist/cli/main.js"), ...args, "--json"], {
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
 
 const known = read();
 for (const recipe of values.only.split(",")) {
@@ -37,15 +46,28 @@ print();
 
 /** The time of a step, the shortest twentieth of short trainings in turns. */
 function measureTimes(recipe, names) {
-  const times = (known.times ??= {})[recipe] ?? {};
-  known.times[recipe] = times;
+  known.times[recipe] ??= {};
+  const times = known.times[recipe];
   const wanted = names.filter((name) => times[name] === undefined);
   if (wanted.length === 0) return;
   const all = Object.fromEntries([...new Set(["plain", ...wanted])].map((name) => [name, []]));
   for (let round = 0; round < 3; round++)
     for (const name of Object.keys(all)) {
       const out = folder(`times-${recipe}-${name}`);
-      qkv("train", "--recipe", recipe, ...variants[name], "--steps", "60", "--out", out, "--overwrite", "--quiet", "--threads", values.threads);
+      qkv(
+        "train",
+        "--recipe",
+        recipe,
+        ...variants[name],
+        "--steps",
+        "60",
+        "--out",
+        out,
+        "--overwrite",
+        "--quiet",
+        "--threads",
+        values.threads,
+      );
       all[name].push(...steps(out).slice(10));
       rmSync(out, { recursive: true });
     }
@@ -55,12 +77,28 @@ function measureTimes(recipe, names) {
 }
 
 function train(recipe, name, seed) {
-  const runs = ((known.runs ??= {})[recipe] ??= {})[name] ?? {};
-  known.runs[recipe][name] = runs;
+  known.runs[recipe] ??= {};
+  known.runs[recipe][name] ??= {};
+  const runs = known.runs[recipe][name];
   if (runs[seed]) return;
   const count = Math.round(recipes[recipe].steps / known.times[recipe][name]);
   const out = folder(`switch-${recipe}-${name}-${seed}`);
-  const { validLoss } = qkv("train", "--recipe", recipe, ...variants[name], "--steps", `${count}`, "--seed", `${seed}`, "--out", out, "--overwrite", "--quiet", "--threads", values.threads);
+  const { validLoss } = qkv(
+    "train",
+    "--recipe",
+    recipe,
+    ...variants[name],
+    "--steps",
+    `${count}`,
+    "--seed",
+    `${seed}`,
+    "--out",
+    out,
+    "--overwrite",
+    "--quiet",
+    "--threads",
+    values.threads,
+  );
   const { [recipes[recipe].measure]: measure } = qkv("eval", out);
   rmSync(out, { recursive: true });
   runs[seed] = { steps: count, validLoss, [recipes[recipe].measure]: measure };
@@ -69,8 +107,10 @@ function train(recipe, name, seed) {
 }
 
 function print() {
-  for (const [recipe, found] of Object.entries(known.runs ?? {})) {
-    console.log(`\n| ${recipe} | step time | steps | validation loss, mean (least – most) | ${recipes[recipe].measure} |\n|---|---|---|---|---|`);
+  for (const [recipe, found] of Object.entries(known.runs)) {
+    console.log(
+      `\n| ${recipe} | step time | steps | validation loss, mean (least – most) | ${recipes[recipe].measure} |\n|---|---|---|---|---|`,
+    );
     for (const [name, seeds] of Object.entries(found)) {
       const all = Object.values(seeds);
       const mean = (pick) => all.reduce((sum, one) => sum + pick(one), 0) / all.length;
@@ -84,7 +124,10 @@ function print() {
 }
 
 function steps(out) {
-  const lines = readFileSync(join(out, "log.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  const lines = readFileSync(join(out, "log.jsonl"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   return lines.filter(({ loss }) => loss !== undefined).map(({ seconds }) => seconds);
 }
 
@@ -104,6 +147,6 @@ function read() {
     return JSON.parse(readFileSync(values.file, "utf8"));
   } catch (error) {
     if (error.code !== "ENOENT") throw error;
-    return {};
+    return { times: {}, runs: {} };
   }
 }

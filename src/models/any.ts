@@ -132,6 +132,9 @@ export function architectureOf(model: ModelConfig, what: string): Architecture {
 /** One with blocks of attention. */
 export type Transformer = Exclude<Architecture, RnnConfig>;
 
+/** Whether it is one of the three that are made of blocks. */
+export const isTransformer = (model: ModelConfig): model is Transformer => model.model !== "rnn" && model.model !== "own";
+
 export function transformerOf(model: ModelConfig, what: string, lacks: string): Transformer {
   const one = architectureOf(model, what);
   if (one.model !== "rnn") return one;

@@ -1,4 +1,4 @@
-import type { Architecture, ModelName } from "../models/any.ts";
+import { type Architecture, isTransformer, type ModelName } from "../models/any.ts";
 import { preset } from "../models/presets.ts";
 import { usualThreads } from "../node/machine.ts";
 import { type Task, type TrainingConfig, trainingConfig } from "./config.ts";
@@ -33,5 +33,6 @@ export function countedModel(
   const wanted = (given.model as ModelName | undefined) ?? own;
   const task = asked ?? taskOf[wanted ?? "decoder"];
   const config = modelWith(task, modelFor(task, wanted), { ...sizes, ...given }, { vocab: vocab ?? sizes.vocab, labels });
-  return { config, training: trainingConfig(trainingDefaults(task, training, { width: config.width, threads: usualThreads() })) };
+  const facts = { width: config.width, threads: usualThreads(), ...(isTransformer(config) && { context: config.context }) };
+  return { config, training: trainingConfig(trainingDefaults(task, training, facts)) };
 }

@@ -67,7 +67,6 @@ export function contextFor(task: Task, longest: number, positions: unknown): num
 
 const common = {
   schedule: "linear",
-  optimizer: "adamw",
   beta1: 0.9,
   beta2: 0.99,
   weightDecay: 0.1,
@@ -102,17 +101,38 @@ export function continuedTraining(given: Partial<TrainingConfig>, parent: Traini
   return { batch, optimizer, beta1, beta2, ...kept, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
 }
 
-/** Everything about training, from what was given and the task's defaults. */
-export function trainingDefaults(
+/** The highest rates with Muon, where it was measured to learn better in equal time: see docs/training.md. */
+const muonRates: Readonly<Partial<Record<Task, number>>> = { lm: 4e-3 };
+
+/** Muon's own products grow with the width and not with the batch: a step that reads fewer tokens than so many times the width would spend more on them than they win. */
+const tokensForWidth = 4;
+
+/** What the usual training of a model depends on. */
+export interface TrainedFacts {
+  readonly width: number;
+  readonly threads: number;
+  /** The most tokens of an example or a window; only of a Transformer that begins with random numbers. */
+  readonly context?: number | undefined;
+}
+
+function usualOptimizer(
   task: Task,
-  given: Partial<TrainingConfig>,
-  { width, threads }: { width: number; threads: number },
-): TrainingConfig {
+  { batch = byTask[task].batch, accumulate = 1 }: Partial<TrainingConfig>,
+  { width, context = 0 }: TrainedFacts,
+) {
+  return muonRates[task] !== undefined && batch * accumulate * context >= tokensForWidth * width ? "muon" : "adamw";
+}
+
+/** Everything about training, from what was given and the task's defaults. */
+export function trainingDefaults(task: Task, given: Partial<TrainingConfig>, facts: TrainedFacts): TrainingConfig {
+  const { width, threads } = facts;
+  const optimizer = given.optimizer ?? usualOptimizer(task, given, facts);
+  const usualRate = (optimizer === "muon" && muonRates[task]) || byTask[task].lr;
   const steps = given.steps ?? byTask[task].steps;
   const warmup = given.warmup ?? Math.min(100, Math.ceil(steps / 10));
   const paper = 1 / Math.sqrt(width * Math.max(1, warmup)); // the highest rate of Vaswani et al.
   const wide = Math.min(1, 128 / width); // wider models want smaller rates
-  const lr = given.lr ?? (given.schedule === "noam" ? paper : wide * byTask[task].lr);
+  const lr = given.lr ?? (given.schedule === "noam" ? paper : wide * usualRate);
   const tenth = Math.max(1, Math.round(steps / 10));
   const smoothed = (given.labelSmoothing ?? byTask[task].labelSmoothing) > 0;
   return {
@@ -125,9 +145,10 @@ export function trainingDefaults(
     threads,
     ...(task === "classify" && { calibrate: "temperature" }),
     ...((given.accumulate ?? 1) > 1 && { accumulates: "rows" as const }),
-    ...(given.optimizer === "muon" && { momentum: usualMomentum }),
+    ...(optimizer === "muon" && { momentum: usualMomentum }),
     ...(given.schedule === "wsd" && { decay: usualDecay }),
     ...given,
+    optimizer,
     steps,
     warmup,
     lr,

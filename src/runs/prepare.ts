@@ -10,7 +10,16 @@ import { familyCalled } from "../hub/families.ts";
 import { joinedInFamily, namedTargets, peftModules } from "../hub/peft.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
-import { type Architecture, described, type ModelConfig, type ModelInput, type ModelName, modelConfig, modelLoss } from "../models/any.ts";
+import {
+  type Architecture,
+  described,
+  isTransformer,
+  type ModelConfig,
+  type ModelInput,
+  type ModelName,
+  modelConfig,
+  modelLoss,
+} from "../models/any.ts";
 import { adaptedMatrices, type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
@@ -137,7 +146,11 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   const asked = from
     ? withFixed(from, continuedTraining(settings.training ?? {}, from.config.training, lora), lora)
     : (settings.training ?? {});
-  const { accumulates, ...usualTraining } = trainingDefaults(task, asked, { width: widthOf(early), threads: usualThreads() });
+  const { accumulates, ...usualTraining } = trainingDefaults(task, asked, {
+    width: widthOf(early),
+    threads: usualThreads(),
+    ...(!from && isTransformer(model) && { context: model.context }),
+  });
   const training = trainingConfig({
     ...usualTraining,
     ...(accumulates && hasRows(encoded, model.context, usualTraining.batch * usualTraining.accumulate) && { accumulates }),

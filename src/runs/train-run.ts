@@ -40,12 +40,13 @@ import { withinMinutes } from "./within-minutes.ts";
 /** Trains a new run into a folder; without a name for it, the data and the task that it turns out to be for give one. */
 export async function* trainRun(
   out: string | undefined,
-  settings: RunSettings,
+  given: RunSettings,
   { overwrite = false, ...options }: TrainOptions & { readonly overwrite?: boolean },
 ): AsyncGenerator<RunEvent, TrainResult> {
   options.signal?.throwIfAborted();
   const { group = alone } = options;
   if (!group.leads) return yield* follow(group, options);
+  const settings = dividable(given, options);
   if (!overwrite && out !== undefined) refuseExisting(out); // before hours of reading
   if (settings.from && out !== undefined) refuseItself(settings.from, out);
   const began = options.began ?? options.clock();
@@ -75,6 +76,10 @@ export async function* trainRun(
     taken?.release();
   }
 }
+
+/** Muon moves whole matrices, so where an optimizer is divided among ranks it is not the usual one. */
+const dividable = (settings: RunSettings, { shardOptimizer = false }: TrainOptions): RunSettings =>
+  shardOptimizer ? { ...settings, training: { optimizer: "adamw", ...settings.training } } : settings;
 
 interface Taken {
   /** Makes it a run by writing it down. */

@@ -39,7 +39,7 @@ const schedules: Choices<ScheduleName> = {
   wsd: "stays, and falls to the last rate in the last part of the steps",
 };
 const optimizers: Choices<OptimizerName> = {
-  adamw: "Adam with a weight decay of its own: the usual choice",
+  adamw: "Adam with a weight decay of its own: the usual choice elsewhere",
   adam: "each weight at its own pace, by the mean and the spread of its gradients; decay goes through the gradient",
   sgd: "against the gradient, with momentum; a third less memory, and slower for Transformers",
   muon: "matrices by their momentum with all directions made equally long, the rest by adamw: learns more in a step, which takes longer",
@@ -142,7 +142,7 @@ export const trainingOptions: readonly Option[] = [
       number(0, 1e6, false),
       "the highest learning rate",
       "How far each step moves the weights. Too high, and the loss jumps or becomes NaN; too low, and it hardly falls.",
-      { chosen: "by the task, 1e-3 or 2e-3 for a width of up to 128, and less for wider models" },
+      { chosen: "by the task and the optimizer, 1e-3 to 4e-3 for a width of up to 128, and less for wider models" },
     ],
     [
       "minLr",
@@ -188,7 +188,13 @@ export const trainingOptions: readonly Option[] = [
     ],
   ]),
   ...grouped("optimizer", [
-    ["optimizer", choice(optimizers), "what moves the weights", "How a gradient becomes a change of the weights.", { usual: "adamw" }],
+    [
+      "optimizer",
+      choice(optimizers),
+      "what moves the weights",
+      "How a gradient becomes a change of the weights.",
+      { chosen: "muon for a language model whose steps read at least four times as many tokens as it is wide, adamw elsewhere" },
+    ],
     [
       "beta1",
       share,
