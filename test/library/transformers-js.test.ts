@@ -99,7 +99,7 @@ describe.each([
   }
 
   it("goes on with texts, alone and padded in a batch", async () => {
-    const prompts = ["the cat", "the cat sat on the mat, li", "sat on"];
+    const prompts = ["the cat", "the cat sat on the", "sat on"];
     const options = { max_new_tokens: 12 };
     const wanted = (await modelOf("decoder").samples(prompts, { tokens: 12, temperature: 0 })).map(([{ text }], i) => prompts[i] + text);
     const together = (await answered("text-generation", "decoder", prompts, options)) as { generated_text: string }[][];
