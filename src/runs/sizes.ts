@@ -82,8 +82,8 @@ const wantedSteps = 8000;
 const [leastTokens, mostTokens] = [768, 8192];
 /** Of these few are hidden, and only they are learned from. */
 const leastHidden = 2048;
-/** Muon works on every matrix in each step, however small the batch: with so many tokens for each number of the width that takes an eighth of the time. */
-const muonTokens = 20;
+/** Muon works on every matrix in each step, however small the batch: it wants so many tokens for each number of the width. */
+const muonTokens = 8;
 const [leastExamples, mostExamples] = [32, 128];
 
 /** The sizes for what there is; those that were given stay. More time, or more data, never makes a model smaller. */
