@@ -111,6 +111,7 @@ export const trainingFlags: readonly Option[] = [
   number("--threads <n>", whatIs("threads"), wholeNumber),
   deviceFlag(),
   number("--eval-every <steps>", whatIs("evalEvery"), wholeNumber),
+  number("--eval-tokens <n>", whatIs("evalTokens"), wholeNumber),
   number("--save-every <steps>", whatIs("saveEvery"), wholeNumber),
   number("--parts-every <steps>", whatIs("partsEvery"), countFromZero),
   number("--keep <n>", whatIs("keep"), wholeNumber),

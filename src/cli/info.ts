@@ -52,7 +52,7 @@ function describe(folder: string) {
   const adapter = lora ? loraLayout(config.model, lora).total : 0;
   const trained = lora ? adapter : trainedLayout(layout, freeze).total;
   const metadata = outside ? undefined : readSafetensorsHeader(shippedFile(folder))?.metadata;
-  const validLoss = metadata?.get("validLoss");
+  const [validLoss, validTokens] = [metadata?.get("validLoss"), metadata?.get("validTokens")];
   const calibration = outside ? undefined : readCalibration(folder);
   const { hub } = config;
   return {
@@ -72,7 +72,13 @@ function describe(folder: string) {
     training: config.training,
     step: (outside ? undefined : new Checkpoints(paths(folder).checkpoints).list().at(-1)) ?? 0,
     ...(calibration && { calibration }),
-    best: metadata ? { step: Number(metadata.get("step")), validLoss: validLoss === undefined ? null : Number(validLoss) } : null,
+    best: metadata
+      ? {
+          step: Number(metadata.get("step")),
+          validLoss: validLoss === undefined ? null : Number(validLoss),
+          ...(validTokens !== undefined && { validTokens: Number(validTokens) }),
+        }
+      : null,
   };
 }
 
@@ -197,7 +203,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
             "best",
             best === null
               ? "nothing saved yet"
-              : `step ${best.step.toLocaleString("en")}${best.validLoss === null ? ", the last that was saved" : `, validation loss ${best.validLoss.toFixed(4)}`}`,
+              : `step ${best.step.toLocaleString("en")}${best.validLoss === null ? ", the last that was saved" : `, validation loss ${best.validLoss.toFixed(4)}${best.validTokens === undefined ? "" : ` over ${best.validTokens.toLocaleString("en")} tokens`}`}`,
           ],
         ] as [string, string][])),
   ];

@@ -87,6 +87,11 @@ export class Progress {
       case "stopped":
         this.#print(`stopped at step ${grouped(event.step)}: no improvement in ${event.waited} validations`);
         break;
+      case "scored":
+        this.#print(
+          `validation loss ${event.loss.toFixed(4)} over all ${grouped(event.targets)} tokens, with the weights of step ${grouped(event.step)}`,
+        );
+        break;
       case "calibrated":
         this.#print(calibration(event));
         break;

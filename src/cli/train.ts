@@ -247,12 +247,13 @@ function finish({ ending, ...result }: TrainResult, { quiet, json, clock, progre
   progress?.end();
   if (ending === "interrupted") process.exitCode = 130;
   if (!speaks) return;
-  const { steps, loss, validLoss, run, trainingSeconds, validationSeconds, parameters, tokensPerSecond, exchangeSeconds } = result;
+  const { steps, loss, validLoss, run, trainingSeconds, validationSeconds, savingSeconds, parameters, tokensPerSecond, exchangeSeconds } =
+    result;
   const totalSeconds = clock();
   if (json)
     console.log(
       JSON.stringify({
-        ...{ steps, loss, validLoss, trainingSeconds, validationSeconds, totalSeconds, tokensPerSecond, parameters, run },
+        ...{ steps, loss, validLoss, trainingSeconds, validationSeconds, savingSeconds, totalSeconds, tokensPerSecond, parameters, run },
         ...(exchangeSeconds !== undefined && { exchangeSeconds }),
       }),
     );

@@ -18,7 +18,8 @@ export interface Material {
   /** Windows of text, all of the same length, or examples that are filled up. */
   readonly kind: Encoded["kind"];
   readonly batches: Batches;
-  readonly validation?: () => Iterable<Batch>;
+  /** What is scored at every validation, or all that is scored at the end. */
+  readonly validation?: (amount?: "all") => Iterable<Batch>;
   /** The share of the training batches that is padding. */
   readonly padding: number;
   readonly warnings: readonly string[];
@@ -26,7 +27,8 @@ export interface Material {
 }
 
 /** While training, more than this would only cost time; `eval` scores everything. */
-const mostValidationTokens = 65_536;
+export const mostValidationTokens = 65_536;
+
 /** Whom the batches are for. */
 interface Reader {
   readonly model: ModelConfig;
@@ -35,6 +37,7 @@ interface Reader {
     readonly seed: number;
     readonly accumulate?: number;
     readonly accumulates?: "rows";
+    readonly evalTokens?: number;
   };
   readonly hub?: HubRecord;
 }
@@ -51,18 +54,21 @@ function textMaterial({ train, valid }: EncodedText, { model, training, hub }: R
   const { context } = model;
   const { seed } = training;
   const batch = rowsOf(training);
-  const windows = Math.ceil(mostValidationTokens / context);
-  const scoring = { batch: scoringRows(model), context, windows };
+  const windowsIn = (tokens: number) => Math.ceil(Math.min(tokens, mostValidationTokens) / context);
+  const { evalTokens = mostValidationTokens } = training;
   const hiding = taskOf(model) === "mlm" ? hidingOf({ tokenizer, hub }) : undefined;
   const before = beforeText(tokenizer);
   const batches = hiding
     ? hiddenWindows(train.ids, { batch, context }, hiding, chance(seed))
     : trainingWindows(train.ids, { batch, context }, chance(seed));
-  const scored = (ids: Ids) => (hiding ? hiddenScoring(ids, scoring, hiding) : scoringWindows(ids, { ...scoring, before }));
+  const scored = (ids: Ids, tokens: number) => {
+    const scoring = { batch: scoringRows(model), context, windows: windowsIn(tokens) };
+    return hiding ? hiddenScoring(ids, scoring, hiding) : scoringWindows(ids, { ...scoring, before });
+  };
   return {
     kind: "text",
     batches,
-    ...(valid && { validation: () => scored(valid.ids) }),
+    ...(valid && { validation: (amount) => scored(valid.ids, amount === "all" ? mostValidationTokens : evalTokens) }),
     padding: 0,
     warnings: [],
     close() {
@@ -74,15 +80,18 @@ function textMaterial({ train, valid }: EncodedText, { model, training, hub }: R
 
 function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, training }: Reader, tokenizer: Tokenizer): Material {
   const { context } = model;
-  const { batch, seed } = training;
+  const { batch, seed, evalTokens } = training;
   const shapes = takesAnyLength(model) ? "any" : "few";
   const { begin } = layout;
   const [shorter, held] = [cut(train, context, tokenizer, begin), cut(validationPart({ layout, valid }), context, tokenizer, begin)];
+  const fewer = evalTokens === undefined ? held.examples : spread(held.examples, affordable(held.examples, layout, evalTokens));
   const batches = trainingBatches(shorter.examples, layout, { batch: rowsOf(training), shapes }, chance(seed));
   return {
     kind: "examples",
     batches,
-    ...(held.examples.length > 0 && { validation: () => scoringBatches(held.examples, layout, { batch, shapes }) }),
+    ...(held.examples.length > 0 && {
+      validation: (amount) => scoringBatches(amount === "all" ? held.examples : fewer, layout, { batch, shapes }),
+    }),
     padding: batches.padding,
     warnings: [
       ...cutSentence(shorter.count, train.length, "training examples", context),
@@ -94,12 +103,12 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
 
 /** What of the examples that were held out is scored while training. */
 export const validationPart = <E>({ layout, valid }: { readonly layout: Layout<E>; readonly valid: readonly E[] }): readonly E[] =>
-  spread(valid, affordable(valid, layout));
+  spread(valid, affordable(valid, layout, mostValidationTokens));
 
 /** How many examples of the usual length there are in the tokens that may be scored. */
-function affordable<E>(examples: readonly E[], layout: Layout<E>): number {
+function affordable<E>(examples: readonly E[], layout: Layout<E>, most: number): number {
   const tokens = examples.reduce((total, example) => total + layout.lengths(example).reduce((a, b) => a + b, 0), 0);
-  return Math.ceil((examples.length * mostValidationTokens) / Math.max(1, tokens));
+  return Math.ceil((examples.length * most) / Math.max(1, tokens));
 }
 
 /** At most so many, evenly from the whole list. */

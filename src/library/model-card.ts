@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { sourceName } from "../data/source.ts";
 import { described, modelLoss } from "../models/any.ts";
 import type { RunConfig } from "../runs/config.ts";
+import { bestIn } from "../runs/log.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import type { ExportWeights, Shipped, Usage } from "./exporter.ts";
@@ -83,7 +84,7 @@ function modelRows({ model, labels }: TrainedModel, weights: ExportWeights): Row
 function trainingRows({ config, log }: CardRun): Row[] {
   const { data, training, from, task } = config;
   const unit = (task === "lm" || task === "mlm") && data.longest === undefined ? "bytes" : "examples";
-  const best = bestOf(log);
+  const best = bestIn(log);
   const source = data.source.kind === "files" ? data.source.files.map((file) => basename(file)).join(", ") : sourceName(data.source);
   return [
     ["data", `${source}: ${count(data.train)} ${unit} to train on, ${count(data.valid)} to validate with`],
@@ -95,14 +96,6 @@ function trainingRows({ config, log }: CardRun): Row[] {
 
 const perplexity = (loss: number, task: string): string =>
   task === "lm" || task === "mlm" ? ` (perplexity ${Math.exp(loss).toFixed(2)} per ${task === "mlm" ? "hidden " : ""}token)` : "";
-
-/** The best validation of a log: the one whose weights were kept. */
-function bestOf(log: CardRun["log"]): { readonly step: number; readonly loss: number } | undefined {
-  let best: { step: number; loss: number } | undefined;
-  for (const { step, validLoss } of log)
-    if (typeof validLoss === "number" && typeof step === "number" && !(best && best.loss <= validLoss)) best = { step, loss: validLoss };
-  return best;
-}
 
 const someOf = (names: readonly string[]): string => `${names.slice(0, 20).join(", ")}${names.length > 20 ? `, … (${names.length})` : ""}`;
 const count = (value: number): string => value.toLocaleString("en");

@@ -55,7 +55,7 @@ export function* writingAdapter(
 }
 
 /** The numbers of a run's adapter. */
-function readAdapter(folder: string, of: AdapterOf): ParameterBuffer {
+export function readAdapter(folder: string, of: AdapterOf): ParameterBuffer {
   const file = adapterFile(adapterIn(folder));
   const { matrices, modules } = tableOf(of);
   const tensors = readAdapterTensors(file);

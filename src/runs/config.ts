@@ -63,6 +63,8 @@ const trainingSchema = z.strictObject({
   /** What computes; the processor if left out, as before there was a choice. */
   device: z.enum(deviceNames).optional(),
   evalEvery: count,
+  /** Held-out tokens that a validation scores; at the end all are, for the weights that were kept. Every validation scores all if left out. */
+  evalTokens: count.optional(),
   saveEvery: count,
   /** How many checkpoints stay. */
   keep: whole(1, 10_000),

@@ -101,6 +101,20 @@ export function continuedTraining(given: Partial<TrainingConfig>, parent: Traini
   return { batch, optimizer, beta1, beta2, ...kept, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
 }
 
+/** Of the arithmetic of a training, all validations before the last may take so much. */
+const validationShare = 0.01;
+
+/** Where a text is long beside the training, validations score a part of what is held out, in whole batches; all of it if undefined. */
+export function evalTokensFor(
+  { steps, evalEvery, batch, accumulate }: TrainingConfig,
+  { context, held, scored }: { readonly context: number; readonly held: number; readonly scored: number },
+): number | undefined {
+  const trained = steps * batch * accumulate * context;
+  const affordable = (3 * validationShare * trained) / Math.ceil(steps / evalEvery); // one that is trained on costs three times as much
+  const tokens = Math.max(1, Math.floor(affordable / scored)) * scored;
+  return tokens < held ? tokens : undefined;
+}
+
 /** The highest rates with Muon, where it was measured to learn better in equal time: see docs/training.md. */
 const muonRates: Readonly<Partial<Record<Task, number>>> = { lm: 4e-3 };
 

@@ -20,6 +20,7 @@ import { initialising } from "../weights/initialise.ts";
 import type { Calibrated } from "./calibrate.ts";
 import type { RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
+import { scoreKept } from "./kept.ts";
 import { Log } from "./log.ts";
 import { lostStart } from "./parent.ts";
 import { Saver } from "./saver.ts";
@@ -46,6 +47,8 @@ export type RunEvent =
   | ChosenReport
   | { readonly kind: "warning"; readonly sentence: string }
   | { readonly kind: "saved"; readonly step: number }
+  /** The loss over all that is validated with of the weights that were kept, where validations scored a part. */
+  | { readonly kind: "scored"; readonly step: number; readonly loss: number; readonly targets: number; readonly seconds: number }
   | ({ readonly kind: "calibrated" } & Calibrated)
   | { readonly kind: "interrupted"; readonly step: number };
 
@@ -95,6 +98,8 @@ export interface TrainResult {
   readonly validLoss: number | null;
   readonly trainingSeconds: number;
   readonly validationSeconds: number;
+  /** Of checkpoints and the file to ship. */
+  readonly savingSeconds: number;
   readonly tokensPerSecond: number | null;
   readonly parameters: number;
   readonly run: string;
@@ -181,7 +186,7 @@ export async function* drive(
   const validLoss = held && scoring && (async (weights: ParameterBuffer) => (await meanLoss(scoring, held(), weights, { group })).loss);
   let progress = position.progress;
   const recent: number[] = [];
-  let [trainingSeconds, validationSeconds, exchangeSeconds, tokens] = [0, 0, 0, 0];
+  let [trainingSeconds, validationSeconds, savingSeconds, exchangeSeconds, tokens] = [0, 0, 0, 0, 0];
   let [interrupted, asked] = [false, false];
   try {
     const before = config.from && optimizer.steps === 0 ? await baseline(validLoss, optimizer, options.clock) : undefined;
@@ -247,10 +252,12 @@ export async function* drive(
       interrupted = report.step < steps && report.kind !== "stopped" && (group.size > 1 ? asked : (options.signal?.aborted ?? false));
       const due = report.step % training.saveEvery === 0 || report.step === steps || report.kind === "stopped" || interrupted;
       if (due || (report.kind === "validation" && report.improved)) {
+        const begin = options.clock();
         await optimizer.bringHome();
         const state = await gatheredState(group, optimizer);
         if (disk) await turns.through(disk.saver.save(progress, state));
         await group.meet(); // others wait for the disk of rank 0 as long as it takes
+        savingSeconds += options.clock() - begin;
         yield { kind: "saved", step: report.step };
       }
       if (interrupted) {
@@ -258,12 +265,25 @@ export async function* drive(
         break;
       }
     }
+    const begin = options.clock();
+    const whole =
+      training.evalTokens !== undefined && held && scoring && !interrupted
+        ? await scoreKept(run, optimizer.weights, group, (weights) => meanLoss(scoring, held("all"), weights, { group }))
+        : undefined;
+    if (whole) {
+      const [{ step, loss, targets }, seconds] = [whole, options.clock() - begin];
+      validationSeconds += seconds;
+      disk?.log.append({ step, wholeLoss: loss }); // the same whether it was computed now or before
+      disk?.log.flush();
+      if (targets !== undefined) yield { kind: "scored", step, loss, targets, seconds };
+    }
     return {
       steps: optimizer.steps,
       loss: recent.length > 0 ? recent.reduce((a, b) => a + b, 0) / recent.length : null,
-      validLoss: Number.isFinite(progress.bestLoss) ? progress.bestLoss : null,
+      validLoss: whole?.loss ?? (Number.isFinite(progress.bestLoss) ? progress.bestLoss : null),
       trainingSeconds,
       validationSeconds,
+      savingSeconds,
       tokensPerSecond: trainingSeconds > 0 ? tokens / trainingSeconds : null,
       parameters,
       run: folder,

@@ -81,3 +81,18 @@ function parseLine(text: string, file: string, line: number): Readonly<Record<st
   }
   throw new FormatError("not a line of a training log, which is a JSON object with a step; remove the line", { file, line });
 }
+
+/**
+ * The best validation of a log: the one whose weights were kept. Where validations scored a part of what is held out, the loss is that over all of it, if the
+ * training came to its end.
+ */
+export function bestIn(lines: Iterable<Readonly<Record<string, unknown>>>): { readonly step: number; readonly loss: number } | undefined {
+  let best: { step: number; loss: number } | undefined;
+  let whole: { step: number; loss: number } | undefined;
+  for (const { step, validLoss, wholeLoss } of lines) {
+    if (typeof step !== "number") continue;
+    if (typeof validLoss === "number" && !(best && best.loss <= validLoss)) best = { step, loss: validLoss };
+    if (typeof wholeLoss === "number") whole = { step, loss: wholeLoss };
+  }
+  return whole && whole.step === best?.step ? whole : best;
+}

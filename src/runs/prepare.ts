@@ -3,6 +3,7 @@ import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { type Encoded, unknownWarnings } from "../data/encoded.ts";
+import { mostValidationTokens } from "../data/material.ts";
 import { amount } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
@@ -27,6 +28,7 @@ import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
 import { type NormalForm, slowSentence, type Tokenizer } from "../tokens/index.ts";
 import { numbersInMatrices } from "../training/muon.ts";
+import { scoringRows } from "../training/score.ts";
 import { carryOver } from "../weights/carry.ts";
 import { trainedLayout } from "../weights/freeze.ts";
 import { initialise } from "../weights/initialise.ts";
@@ -34,7 +36,7 @@ import { loraLayout } from "./adapter.ts";
 import { type ClassWeights, classWeightsOf } from "./class-weights.ts";
 import type { Origin, RunConfig, Task, TrainingConfig } from "./config.ts";
 import { trainingConfig } from "./config.ts";
-import { contextFor, continuedTraining, gatedHidden, modelDefaults, modelFor, trainingDefaults } from "./defaults.ts";
+import { contextFor, continuedTraining, evalTokensFor, gatedHidden, modelDefaults, modelFor, trainingDefaults } from "./defaults.ts";
 import type { TrainOptions } from "./drive.ts";
 import type { OpenRun } from "./folder.ts";
 import { refuseTooBig } from "./memory.ts";
@@ -151,8 +153,10 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
     threads: usualThreads(),
     ...(!from && isTransformer(model) && { context: model.context }),
   });
+  const evalTokens = evalTokensOf(encoded, model, usualTraining);
   const training = trainingConfig({
     ...usualTraining,
+    ...(evalTokens !== undefined && { evalTokens }),
     ...(accumulates && hasRows(encoded, model.context, usualTraining.batch * usualTraining.accumulate) && { accumulates }),
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),
@@ -200,6 +204,14 @@ export function refuseTwoLengths({ training: { minutes, steps } = {} }: Pick<Run
     sentence`${setting("minutes", minutes)} finds out how many steps fit into that time, so ${setting("steps", steps)} cannot be given beside it; leave one of them out`,
     { code: "config.conflict", path: "training.minutes" },
   );
+}
+
+/** A choice among few examples would be left to chance, so of them all are scored unless fewer were asked for. */
+function evalTokensOf(encoded: Encoded, model: ModelConfig, training: TrainingConfig): number | undefined {
+  if (training.evalTokens !== undefined || encoded.kind !== "text") return training.evalTokens;
+  const held = Math.min(mostValidationTokens, encoded.valid?.ids.length ?? 0);
+  const { context } = model;
+  return evalTokensFor(training, { context, held, scored: scoringRows(model) * context });
 }
 
 /** Refuses what cannot stand beside a model that is gone on from, or needs one. */

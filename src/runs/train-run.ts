@@ -122,7 +122,7 @@ async function takeFolder(folder: string, group: Group): Promise<Taken> {
 /** What a run begins with that does not come from its seed: its first checkpoint, and the file to ship until others are better. */
 function saveStart(folder: string, config: RunConfig, start: ParameterBuffer, progress: Progress): void {
   new Checkpoints(paths(folder).checkpoints).save(0, startFiles(start));
-  atOnce(writingModel(folder, config, 0, start, progress));
+  atOnce(writingModel(folder, config, 0, start, progress.bestLoss, config.training.evalTokens));
 }
 
 /** Trains to the end, and then makes the probabilities true. */

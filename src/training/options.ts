@@ -314,6 +314,13 @@ export const trainingOptions: readonly Option[] = [
       { chosen: "a tenth of the steps" },
     ],
     [
+      "evalTokens",
+      number(1, most),
+      "how many held-out tokens each validation scores (default by the run's length: 1 % of its arithmetic); at the end all count, up to 65,536",
+      "Fewer take less time and tell a little less. The loss of the weights that are kept is measured over all of them at the end.",
+      { chosen: "by the length of the training" },
+    ],
+    [
       "saveEvery",
       number(1, most),
       "how often to save a checkpoint (default a tenth of the steps)",

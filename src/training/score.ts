@@ -81,5 +81,6 @@ export function trainedLoss(trained: TrainedModel, batches: Iterable<Batch>, opt
 const scoringTokens = 4096;
 const mostScores = 4_000_000;
 
+/** Rows of a batch that is only scored. */
 export const scoringRows = ({ context, vocab }: ModelConfig): number =>
   Math.max(1, Math.floor(Math.min(scoringTokens, mostScores / vocab) / context));

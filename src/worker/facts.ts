@@ -6,6 +6,7 @@ import { isGgufFile } from "../disk/gguf-file.ts";
 import { modelLoss } from "../models/any.ts";
 import type { RunConfig } from "../runs/config.ts";
 import { isBusy, type OpenRun, paths, shippedFile } from "../runs/folder.ts";
+import { bestIn } from "../runs/log.ts";
 import { openModel } from "../runs/open-model.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { RunFacts, SettingValue } from "./found.ts";
@@ -24,10 +25,9 @@ interface Logged {
 const loggedIn = ofFiles((file): Logged => {
   const lines = readableLines(file);
   const losses = lines.flatMap(({ step, loss }) => (typeof step === "number" && typeof loss === "number" ? [[step, loss] as const] : []));
-  const valid = lines.flatMap(({ validLoss }) => (typeof validLoss === "number" ? [validLoss] : []));
   return {
     loss: losses.at(-1)?.[1] ?? null,
-    validLoss: valid.length > 0 ? valid.reduce((a, b) => Math.min(a, b)) : null,
+    validLoss: bestIn(lines)?.loss ?? null,
     curve: thinned(losses),
   };
 });

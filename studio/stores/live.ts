@@ -250,6 +250,10 @@ export class Live {
         this.spent.validation += event.seconds;
         this.#seen.validation += event.seconds;
         break;
+      case "scored":
+        this.spent.validation += event.seconds;
+        this.#seen.validation += event.seconds;
+        break;
       case "saved":
         if (this.saved.value === undefined) void refreshRuns(); // now it can be opened
         this.saved.value = event.step;

@@ -7,7 +7,9 @@ import { moods, pairs, rhyme, words } from "./samples.ts";
 const place = new Workplace();
 const data = { "lm.txt": rhyme, "classify.tsv": moods, "tag.tsv": words, "translate.tsv": pairs };
 
-const trainKeys = "loss parameters run steps tokensPerSecond totalSeconds trainingSeconds validLoss validationSeconds".split(" ");
+const trainKeys = "loss parameters run savingSeconds steps tokensPerSecond totalSeconds trainingSeconds validLoss validationSeconds".split(
+  " ",
+);
 
 function onlyLine(stdout: string): Record<string, never> {
   expect(stdout).toMatch(/^\{.*\}\n$/);
