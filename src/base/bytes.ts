@@ -1,26 +1,48 @@
 import { kernelBytes } from "./threefry.wasm.ts";
 
 const pages = 16;
-const blocksAtOnce = (pages * 65_536) / 8;
+const atOnce = pages * 65_536;
 
-type Blocks = (key0: number, key1: number, first: number, count: number, into: number) => void;
-let kernel: { readonly blocks: Blocks; readonly memory: Uint8Array } | undefined;
+/** Fills memory with pieces of random bytes, from the piece of a number on. */
+type Fill = (key0: number, key1: number, first: number, count: number, into: number) => void;
+interface Kernel {
+  readonly blocks: Fill;
+  readonly stretches: Fill;
+  readonly memory: Uint8Array;
+}
+let kernel: Kernel | undefined;
 
 /** Dropout wants megabytes for each step, so these are made four blocks at a time, in WebAssembly. The bytes from a place on are those of all that come there. */
-export function threefryBytes(key0: number, key1: number, into: Uint8Array, from = 0): void {
+export const threefryBytes = (key0: number, key1: number, into: Uint8Array, from = 0): void =>
+  fill((...wanted) => (kernel as Kernel).blocks(key0, key1, ...wanted), { into, from, piece: 8, together: 4 });
+
+/** Other bytes, of a generator that begins anew every 2,048 of them: about three times as fast, and good enough to drop by. */
+export const quickBytes = (key0: number, key1: number, into: Uint8Array, from = 0): void =>
+  fill((...wanted) => (kernel as Kernel).stretches(key0, key1, ...wanted), { into, from, piece: 2048, together: 1 });
+
+interface Wanted {
+  readonly into: Uint8Array;
+  readonly from: number;
+  /** Bytes of a piece, and how many pieces are made together. */
+  readonly piece: number;
+  readonly together: number;
+}
+
+function fill(make: (first: number, count: number, into: number) => void, { into, from, piece, together }: Wanted): void {
   kernel ??= start();
+  const most = atOnce / piece;
   const end = from + into.length;
-  for (let block = Math.floor(from / 8); 8 * block < end; block += blocksAtOnce) {
-    const some = Math.min(blocksAtOnce, Math.ceil(end / 8) - block);
-    kernel.blocks(key0, key1, block, Math.ceil(some / 4) * 4, 0);
-    const begin = Math.max(from, 8 * block);
-    into.set(kernel.memory.subarray(begin - 8 * block, Math.min(8 * some, end - 8 * block)), begin - from);
+  for (let first = Math.floor(from / piece); piece * first < end; first += most) {
+    const some = Math.min(most, Math.ceil(end / piece) - first);
+    make(first, Math.ceil(some / together) * together, 0);
+    const begin = Math.max(from, piece * first);
+    into.set(kernel.memory.subarray(begin - piece * first, Math.min(piece * some, end - piece * first)), begin - from);
   }
 }
 
-function start(): { blocks: Blocks; memory: Uint8Array } {
+function start(): Kernel {
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
   const code = Uint8Array.from(atob(kernelBytes), (c) => c.charCodeAt(0));
-  const { blocks } = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as { blocks: Blocks };
-  return { blocks, memory: new Uint8Array(memory.buffer) };
+  const { blocks, stretches } = new WebAssembly.Instance(new WebAssembly.Module(code), { env: { memory } }).exports as Record<string, Fill>;
+  return { blocks, stretches, memory: new Uint8Array(memory.buffer) };
 }

@@ -1,4 +1,4 @@
-import { threefryBytes } from "./bytes.ts";
+import { quickBytes, threefryBytes } from "./bytes.ts";
 
 /**
  * Randomness as a pure function. A `Chance` is a key; the number at a place is computed from (key, place) by
@@ -20,16 +20,24 @@ export interface Chance {
   bytes(into: Uint8Array, from?: number): Uint8Array;
 }
 
-export const chance = (seed: number): Chance => new Threefry(seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0);
+/** How random bytes are made; all else is the same. */
+export const byteSources = ["threefry", "quick"] as const;
+export type ByteSource = (typeof byteSources)[number];
+
+export const chance = (seed: number, bytes: ByteSource = "threefry"): Chance =>
+  new Threefry(seed >>> 0, Math.floor(seed / 2 ** 32) >>> 0, bytes);
 
 class Threefry implements Chance {
   readonly #key0: number;
   readonly #key1: number;
   readonly #out = new Uint32Array(2);
 
-  constructor(key0: number, key1: number) {
+  readonly #bytes: ByteSource;
+
+  constructor(key0: number, key1: number, bytes: ByteSource) {
     this.#key0 = key0;
     this.#key1 = key1;
+    this.#bytes = bytes;
   }
 
   fork(purpose: string | number): Chance {
@@ -49,7 +57,7 @@ class Threefry implements Chance {
       absorb(word0, word1);
     }
     absorb(text.length, 0x666f726b); // the length separates "a"+"b" from "ab"
-    return new Threefry(key0, key1);
+    return new Threefry(key0, key1, this.#bytes);
   }
 
   bits(place: number): number {
@@ -72,7 +80,7 @@ class Threefry implements Chance {
   }
 
   bytes(into: Uint8Array, from = 0): Uint8Array {
-    threefryBytes(this.#key0, this.#key1, into, from);
+    (this.#bytes === "quick" ? quickBytes : threefryBytes)(this.#key0, this.#key1, into, from);
     return into;
   }
 }

@@ -7,7 +7,7 @@ import { inPart } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType, square, sub, wantFloat } from "./arithmetic.ts";
-import { dropoutCost, dropoutOf, dropThreshold, lowerDropout } from "./dropout.ts";
+import { dropMask, dropoutCost, dropThreshold, lowerDropout } from "./dropout.ts";
 import { bytes, real } from "./example.ts";
 import { tanh } from "./functions.ts";
 import { lowerProduct, matmul, productCost } from "./products.ts";
@@ -69,7 +69,8 @@ const attendOp = defineOp<AttendAttributes>("attend", {
   vjp({ g, inputs, outputs: [o, pattern], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
     const { scale, cap, threshold } = attributes;
-    const dropped = (x: Tensor) => (noise ? dropoutOf(x, noise, threshold) : x);
+    const mask = noise && dropMask(noise, threshold, q.dtype);
+    const dropped = (x: Tensor) => (mask ? inPart("dropout", () => mul(x, mask)) : x);
     const along = sum(mul(g, o), { axis: -1, keep: true });
     const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true }));
     const ds = mul(pattern, sub(dropped(dp), along));

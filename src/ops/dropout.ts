@@ -22,18 +22,49 @@ const dropoutOp = defineOp<{ threshold: number }>("dropout", {
   examples: (f) => [{ inputs: [real(f, "a", "b"), bytes("a", "b")], attributes: { threshold: 77 } }],
 });
 
-/** Compare, cast, scale, multiply. */
-export function lowerDropout(e: Emitter, x: Value, noise: Value, dtype: DType, threshold: number): Value {
+const dropMaskOp = defineOp<{ threshold: number; dtype: DType }>("dropMask", {
+  type([noise], { dtype }) {
+    if (noise.dtype !== "uint8") throw new GraphError(`the noise must be random bytes (uint8), not ${noise.dtype}`);
+    return { ...noise, dtype };
+  },
+  rowwise: { inputs: 1, when: "fed by rows" },
+  onnx: (e, [noise], { attributes: { threshold, dtype } }) => lowerMask(e, noise, dtype, threshold),
+  cost: ([noise], [mask]) => maskCost(mask, noise),
+  examples: (f) => [{ inputs: [bytes("a", "b")], attributes: { threshold: 77, dtype: f } }],
+});
+
+/** What dropout multiplies by: 0 where it drops, and elsewhere what keeps the mean. For whoever drops from two tensors by the same noise. */
+export const dropMask = (noise: Tensor, threshold: number, dtype: DType): Tensor =>
+  inPart("dropout", () => dropMaskOp.one([noise], { threshold, dtype }));
+
+export const lowerDropout = (e: Emitter, x: Value, noise: Value, dtype: DType, threshold: number): Value =>
+  e.node("Mul", [x, lowerMask(e, noise, dtype, threshold)]);
+
+/**
+ * Bytes become one of two neighbours, threshold − 1 or the threshold, which as quantised numbers with the lower of them for a zero are 0 and the scale: one pass over bytes
+ * and one that writes numbers. Elsewhere they are compared, cast and scaled. The numbers are the same.
+ */
+function lowerMask(e: Emitter, noise: Value, dtype: DType, threshold: number): Value {
+  const scale = e.scalar(dtype, 256 / (256 - threshold));
+  if (e.target.can("byte-comparisons") && dtype === "float32") {
+    const [below, least] = [e.scalar("uint8", threshold - 1), e.scalar("uint8", threshold)];
+    return e.node("DequantizeLinear", [e.node("Clip", [noise, below, least]), scale, below]);
+  }
   const drawn = e.target.can("byte-comparisons") ? noise : e.node("Cast", [noise], { to: e.typeNumber("int32") });
   const least = e.scalar(drawn === noise ? "uint8" : "int32", threshold);
   const kept = e.node("Cast", [e.node("GreaterOrEqual", [drawn, least])], { to: e.typeNumber(dtype) });
-  return e.node("Mul", [x, e.node("Mul", [kept, e.scalar(dtype, 256 / (256 - threshold))])]);
+  return e.node("Mul", [kept, scale]);
 }
 
-/** A pass for each of the four. */
+const maskCost = (mask: TensorType, noise: TensorType): { flops: Dim; bytes: Dim } => ({
+  flops: size(mask),
+  bytes: byteSize(mask).plus(byteSize(noise).times(3)),
+});
+
+/** The mask, and a pass that multiplies by it. */
 export const dropoutCost = (x: TensorType, noise: TensorType): { flops: Dim; bytes: Dim } => ({
-  flops: size(x).times(3),
-  bytes: byteSize(x).times(6).plus(byteSize(noise).times(3)),
+  flops: size(x).times(2),
+  bytes: byteSize(x).times(4).plus(byteSize(noise).times(3)),
 });
 
 /** Wherever something is dropped, it counts as dropout. */

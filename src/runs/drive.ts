@@ -207,7 +207,7 @@ export async function* drive(
       checkpointBlocks: training.checkpointBlocks,
       ...(training.partsEvery && { partsEvery: training.partsEvery }),
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
-      chance: chance(seed),
+      chance: chance(seed, training.noise),
       device,
       resident: true,
       baked,

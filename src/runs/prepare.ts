@@ -157,6 +157,7 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   const training = trainingConfig({
     ...usualTraining,
     ...(evalTokens !== undefined && { evalTokens }),
+    ...(drops(model, lora) && { noise: "quick" }),
     ...(accumulates && hasRows(encoded, model.context, usualTraining.batch * usualTraining.accumulate) && { accumulates }),
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),
@@ -205,6 +206,9 @@ export function refuseTwoLengths({ training: { minutes, steps } = {} }: Pick<Run
     { code: "config.conflict", path: "training.minutes" },
   );
 }
+
+/** Whether anything is dropped while it trains. A model of one's own may. */
+const drops = (model: ModelConfig, lora: Lora | undefined): boolean => model.model === "own" || model.dropout > 0 || (lora?.dropout ?? 0) > 0;
 
 /** A choice among few examples would be left to chance, so of them all are scored unless fewer were asked for. */
 function evalTokensOf(encoded: Encoded, model: ModelConfig, training: TrainingConfig): number | undefined {

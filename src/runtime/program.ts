@@ -61,6 +61,7 @@ export class Program {
   readonly #fits = new WeakSet<Sizes>();
   /** What was made of a buffer before: checking and naming every parameter again would cost more than a small run. */
   readonly #weightFeeds = new WeakMap<ParameterBuffer, Arrays>();
+  readonly #spare = new Map<string, ArrayBufferLike>();
   readonly #gradientPlaces = new WeakMap<ParameterBuffer, Arrays>();
 
   constructor(
@@ -142,6 +143,7 @@ export class Program {
       const given = left.length === 0 ? feeds : { ...feeds, ...Object.fromEntries(left.map((name) => [name, results[outputName(name)]])) };
       Object.assign(results, await session.run(given, outputs, into));
     }
+    this.#returnNoise(feeds);
     return Object.fromEntries(this.#visible.map((name) => [name, results[outputName(name)]]));
   }
 
@@ -201,9 +203,23 @@ export class Program {
       const shape = tensor.shape.map((dim) => dim.bind(sizes).known);
       const count = elementCount(shape);
       const from = rows && rows.count > 0 ? (rows.first * count) / rows.count : 0;
-      drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(new Uint8Array(count), from) };
+      drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(this.#spareNoise(name, count), from) };
     }
     return drawn;
+  }
+
+  /** Room for noise. That of the last run, if it is large enough and nobody has it: new megabytes in every step cost more than what is written into them. */
+  #spareNoise(name: string, count: number): Uint8Array {
+    const spare = this.#spare.get(name);
+    this.#spare.delete(name);
+    return spare && spare.byteLength >= count ? new Uint8Array(spare, 0, count) : new Uint8Array(count);
+  }
+
+  #returnNoise(feeds: Feeds): void {
+    for (const [name, tensor] of this.graph.noise) {
+      const fed = feeds[leafName(tensor)];
+      if (fed && "data" in fed && fed.data instanceof Uint8Array) this.#spare.set(name, fed.data.buffer);
+    }
   }
 }
 

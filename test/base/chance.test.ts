@@ -48,3 +48,20 @@ it("gives the bytes of the words that it gives one by one, though they are made 
   const words = new Uint32Array(source.bytes(new Uint8Array(8 * 1001)).buffer);
   for (let block = 0; block < 1001; block++) expect(words[2 * block]).toBe(source.bits(block));
 });
+
+it("makes other bytes quickly: uniform, the same from every place on, and others for every purpose", () => {
+  const source = chance(5, "quick").fork("here");
+  const long = source.bytes(new Uint8Array(2 ** 20 + 5000)); // more than is made at once
+  for (const from of [0, 1, 2047, 2048, 5000, 2 ** 20 - 3])
+    expect(source.bytes(new Uint8Array(4100), from)).toEqual(long.slice(from, from + 4100));
+  const counts = new Array<number>(256).fill(0);
+  for (const byte of long) counts[byte]++;
+  const expected = long.length / 256;
+  const chiSquared = counts.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
+  expect(chiSquared).toBeLessThan(350); // 255 degrees of freedom: beyond it once in 20,000
+  const equal = (other: Uint8Array) => long.filter((byte, i) => byte === other[i]).length / long.length;
+  expect(equal(source.fork(1).bytes(new Uint8Array(long.length)))).toBeCloseTo(1 / 256, 3);
+  expect(equal(source.bytes(new Uint8Array(long.length), 2048))).toBeCloseTo(1 / 256, 3);
+  expect(equal(chance(5).fork("here").bytes(new Uint8Array(long.length)))).toBeCloseTo(1 / 256, 3);
+  expect(source.bits(3)).toBe(chance(5).fork("here").bits(3));
+});
