@@ -26,7 +26,10 @@ function feedsOf({ config, batch }) {
     return {
       ids: array(ids, batch, config.context),
       lengths: array(new Int32Array(batch).fill(config.context), batch),
-      targets: array(Int32Array.from({ length: batch }, (_, i) => i % 2), batch),
+      targets: array(
+        Int32Array.from({ length: batch }, (_, i) => i % 2),
+        batch,
+      ),
     };
   return { ids: array(ids, batch, config.context), targets: array(ids, batch, config.context) };
 }

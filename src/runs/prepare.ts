@@ -208,7 +208,8 @@ export function refuseTwoLengths({ training: { minutes, steps } = {} }: Pick<Run
 }
 
 /** Whether anything is dropped while it trains. A model of one's own may. */
-const drops = (model: ModelConfig, lora: Lora | undefined): boolean => model.model === "own" || model.dropout > 0 || (lora?.dropout ?? 0) > 0;
+const drops = (model: ModelConfig, lora: Lora | undefined): boolean =>
+  model.model === "own" || model.dropout > 0 || (lora?.dropout ?? 0) > 0;
 
 /** A choice among few examples would be left to chance, so of them all are scored unless fewer were asked for. */
 function evalTokensOf(encoded: Encoded, model: ModelConfig, training: TrainingConfig): number | undefined {
