@@ -9,7 +9,7 @@ const { chance } = await from("base/chance.js");
 const { modelConfig, modelLoss } = await from("models/any.js");
 const { compile, parametersOf } = await from("runtime/compile.js");
 const { nodeDevice } = await from("node/device.js");
-const { AdamW } = await from("training/optimizers.js");
+const { optimizer: make } = await from("training/optimizers.js");
 const { initialise } = await from("weights/initialise.js");
 
 const gpt = { model: "decoder", vocab: 65, activation: "gelu", norm: "layer", positions: "learned", tie: true };
@@ -39,7 +39,7 @@ async function contestant(workload, dropout) {
   const loss = modelLoss(modelConfig({ ...config, dropout }), config.model === "decoder" ? { ignore: null } : {});
   const sizes = { batch, time: config.context };
   const layout = parametersOf(loss, { bind: sizes });
-  const optimizer = new AdamW(layout, { clip: 1 });
+  const optimizer = make("adamw", layout, { beta1: 0.9, beta2: 0.99, clip: 1 });
   initialise(layout, chance(1), optimizer.weights);
   const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], device: nodeDevice({ threads: Number(threads) }) });
   const feeds = feedsOf(workload);

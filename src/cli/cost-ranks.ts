@@ -10,6 +10,7 @@ import { freeMemory } from "../node/machine.ts";
 import type { TrainingConfig } from "../runs/config.ts";
 import { refuseTooBig } from "../runs/memory.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { keepsOf } from "../runtime/pipeline.ts";
 import { type Compression, compressions } from "../training/carrier.ts";
 import { numbersInMatrices } from "../training/muon.ts";
 import { remembered } from "../training/optimizers.ts";
@@ -91,7 +92,7 @@ export async function rankFacts(asked: Asked) {
   const { ranks, config, training, batch, network = usualNetworks, compress = "none", shardOptimizer = false } = asked;
   const { accumulate = training.accumulate, latency = usualLatency, tokens: all } = asked;
   const device = nodeDevice();
-  const counted = await cost(config, { ...extent(asked), batch, phases: ["training"], device });
+  const counted = await cost(config, { ...extent(asked), batch, phases: ["training"], keeps: keepsOf(training), device });
   const measured = asked.threads === undefined ? undefined : await measuredShare(asked, asked.threads);
   const work = workOf(counted, training, accumulate);
   const way: Way = { compress, shardOptimizer };

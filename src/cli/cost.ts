@@ -11,6 +11,7 @@ import { freeMemory } from "../node/machine.ts";
 import { roofline } from "../pictures/roofline.ts";
 import { refuseTooBig } from "../runs/memory.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { keepsOf } from "../runtime/pipeline.ts";
 import { bareCommand } from "./commands.ts";
 import { costFacts } from "./cost-facts.ts";
 import { costModel, costModelFlags } from "./cost-model.ts";
@@ -27,6 +28,8 @@ const number = (flags: string, what: string) => new Option(flags, what).argParse
 const costFlags: readonly Option[] = [
   number("--batch <n>", "sequences at once (default 1, or the run's batch; with --ranks that of qkv train)"),
   number("--length <n>", "tokens of a sequence, or of a target (default the context)"),
+  new Option("--checkpoint-blocks", "count a training that computes each block again for its gradients"),
+  new Option("--recompute-pattern", "count one that computes the patterns of attention again"),
   number("--source-length <n>", "tokens of a source (default the length)"),
   number("--decode <n>", "tokens that one decoded token sees, itself included (default the length)"),
   new Option("--tokens <n>", "tokens to train on, for the whole training's FLOPs").argParser(positive).default(publishedTokens, "300e9"),
@@ -40,6 +43,8 @@ const costFlags: readonly Option[] = [
 interface Options extends RankOptions {
   readonly batch?: number;
   readonly length?: number;
+  readonly checkpointBlocks?: boolean;
+  readonly recomputePattern?: boolean;
   readonly sourceLength?: number;
   readonly decode?: number;
   readonly tokens: number;
@@ -63,7 +68,7 @@ export const costCommand = addFlags(bareCommand("cost"), costFlags, rankCostFlag
 );
 
 costCommand.action(async (run: string | undefined, options: Options, command: Command) => {
-  checkRankFlags(options, command, flagsNamed("decode", "scaling", "out"));
+  checkRankFlags(options, command, flagsNamed("decode", "scaling", "out", "checkpointBlocks", "recomputePattern"));
   const out = checkedOut(options);
   if (options.ranks) return printRanks(run, { ...options, ranks: options.ranks }, command);
   if (options.scaling) return printScaling(run, options, command);
@@ -71,7 +76,12 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
   if (decode !== undefined && config.model === "encoder") throw new ConfigError("--decode: an encoder writes no tokens");
   if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
-  const found = await cost(config, { batch, length, sourceLength, decode, device: nodeDevice() });
+  const wanted = { checkpointBlocks: options.checkpointBlocks, recomputePattern: options.recomputePattern };
+  const [again] = typedFlags(command, flagsNamed("checkpointBlocks", "recomputePattern"));
+  if (options.measure && again !== undefined)
+    throw new ConfigError(`--measure times a step that keeps everything, so ${again} has no meaning beside it`);
+  const keeps = options.measure ? "everything" : keepsOf(again === undefined ? training : wanted);
+  const found = await cost(config, { keeps, batch, length, sourceLength, decode, device: nodeDevice() });
   if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
   const measured = options.measure ? await measureCost(found, options.threads) : undefined;
   const facts = costFacts(found, { total: trainingTotal(found, options.tokens), preset, measured });
@@ -101,7 +111,7 @@ function checkedOut({ out, measure, scaling }: Options): string | undefined {
 }
 
 async function printScaling(run: string | undefined, { measure, threads, json }: Options, command: Command): Promise<void> {
-  const sizes = flagsNamed("batch", "length", "sourceLength", "decode");
+  const sizes = flagsNamed("batch", "length", "sourceLength", "decode", "checkpointBlocks", "recomputePattern");
   const [own] = run === undefined ? typedFlags(command, [...modelFlags, ...costModelFlags, ...sizes]) : [run];
   if (own !== undefined) throw new ConfigError(`--scaling counts a layer in many sizes of its own, so ${own} has no meaning beside it`);
   const found = { counted: await countedScaling(nodeDevice()), ...(measure && { measured: await measuredScaling(threads) }) };

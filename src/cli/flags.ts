@@ -107,6 +107,7 @@ export const trainingFlags: readonly Option[] = [
   number("--label-smoothing <share>", whatIs("labelSmoothing"), share),
   number("--accumulate <n>", whatIs("accumulate"), wholeNumber),
   new Option("--checkpoint-blocks", whatIs("checkpointBlocks")),
+  new Option("--recompute-pattern", whatIs("recomputePattern")),
   number("--seed <n>", whatIs("seed"), countFromZero),
   number("--threads <n>", whatIs("threads"), wholeNumber),
   deviceFlag(),

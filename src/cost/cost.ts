@@ -8,6 +8,7 @@ import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
 import { isAttend } from "../ops/attend.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
+import type { Keeps } from "../runtime/pipeline.ts";
 import { numbersInMatrices } from "../training/muon.ts";
 import { activationMemory } from "./memory.ts";
 import { type Amount, bound, layerOf, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
@@ -25,6 +26,8 @@ export interface CostOptions {
   /** Tokens that a decoded token sees, itself included; the length if left out. */
   readonly decode?: number;
   readonly phases?: readonly PhaseName[];
+  /** What a training step keeps for its way back; everything if left out. */
+  readonly keeps?: Keeps;
   /** What folds constants; nothing else is computed. */
   readonly device: Device;
   /** Aborted, it leaves off before the next phase, and throws the signal's reason. */
@@ -85,7 +88,7 @@ export async function cost(config: ModelConfig, options: CostOptions): Promise<M
   const found: { [Name in PhaseName]?: PhaseCost } = {};
   for (const name of phases) {
     options.signal?.throwIfAborted();
-    const phase = phaseOf(name, config, extent);
+    const phase = phaseOf(name, config, extent, options.keeps);
     if (!phase) continue;
     const graph = await phaseGraph(phase, device);
     found[name] = phaseCost(graph, phase.sizes, layout, name);

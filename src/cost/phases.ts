@@ -6,6 +6,7 @@ import { decoderStep, decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-decoder.ts";
 import { rnnStep, writtenOut } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
+import type { Keeps } from "../runtime/pipeline.ts";
 import type { Sizes } from "./nodes.ts";
 
 // What a model is used for, each as the function that is compiled for it elsewhere, so that costs are those of the graph that runs.
@@ -26,14 +27,14 @@ export interface Extent {
 export interface Phase {
   readonly name: PhaseName;
   readonly fn: TensorFunction;
-  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols">;
+  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols" | "keeps">;
   readonly sizes: Sizes;
 }
 
 export const isLanguageModel = (config: ModelConfig): boolean => taskOf(config) === "lm";
 
 /** A phase of a model; undefined where there is none, as an encoder writes no tokens. */
-export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent): Phase | undefined {
+export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent, keeps?: Keeps): Phase | undefined {
   const { batch, length: time, sourceLength: sourceTime, decode } = extent;
   const anyLength = takesAnyLength(config);
   switch (name) {
@@ -42,7 +43,7 @@ export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent): P
       const lm = isLanguageModel(config);
       const fn = modelLoss(config, lm ? { ignore: null } : {});
       const symbols = !lm && anyLength ? "open" : "bound";
-      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols }, { batch, time, sourceTime });
+      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols, ...(keeps && { keeps }) }, { batch, time, sourceTime });
     }
     case "sequence": {
       const fn = modelLoss(config, { training: false });

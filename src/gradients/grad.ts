@@ -14,10 +14,13 @@ export interface GradOptions {
   readonly unused?: "error" | "zero";
   /** The group of a node whose values are not kept for the way back: all of a group is computed again when its gradients are. */
   readonly again?: (node: Node) => string | undefined;
+  /** Whether what a node saves for its own gradient, and gives to nobody else, is computed again from what came into it. */
+  readonly savesAgain?: (node: Node) => boolean;
 }
 
 /** The derivatives of a scalar with respect to tensors, as more graph: reverse mode, one sweep from the loss back. */
-export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error", again = () => undefined }: GradOptions = {}): Tensor[] {
+export function grad(loss: Tensor, of: readonly Tensor[], options: GradOptions = {}): Tensor[] {
+  const { unused = "error", again = () => undefined, savesAgain = () => false } = options;
   if (!isFloat(loss.dtype)) throw new GraphError(`the gradient of ${show(loss)} does not exist: a loss must be float32 or float64`);
   if (loss.rank > 0)
     throw new GraphError(
@@ -37,7 +40,8 @@ export function grad(loss: Tensor, of: readonly Tensor[], { unused = "error", ag
     const group = again(node);
     const late = node.outputs.map((y) => gradients.get(y)).find((g) => g !== undefined);
     if (group !== undefined && late && !made.has(group)) made.set(group, computedAgain(groups.get(group) ?? [], needed, late));
-    atPlace(node, () => sweep(node, needed, gradients, group === undefined ? undefined : made.get(group)));
+    const copies = group === undefined ? (late && savesAgain(node) ? savedAgain(node, needed, late) : undefined) : made.get(group);
+    atPlace(node, () => sweep(node, needed, gradients, copies));
   }
   return of.map((x) => {
     const g = gradients.get(x);
@@ -84,6 +88,13 @@ function computedAgain(nodes: readonly Node[], needed: ReadonlySet<Node>, late: 
     for (const [i, y] of node.outputs.entries()) copies.set(y, outputs[i]);
   }
   return copies;
+}
+
+/** What stands for the saved outputs of one node on the way back; of its copy nothing else is used, and so computed. */
+function savedAgain(node: Node, needed: ReadonlySet<Node>, late: Tensor): Map<Tensor, Tensor> {
+  const copies = computedAgain([node], needed, late);
+  const saved = node.outputs.slice(node.outputs.length - (node.op.saved ?? 0));
+  return new Map(saved.map((y) => [y, copies.get(y) as Tensor]));
 }
 
 function sweep(node: Node, needed: ReadonlySet<Node>, gradients: Map<Tensor, Tensor>, copies?: ReadonlyMap<Tensor, Tensor>): void {

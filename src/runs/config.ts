@@ -82,6 +82,8 @@ const trainingSchema = z.strictObject({
   freeze: z.array(z.string().min(1)).optional(),
   /** Whether blocks are computed again for their gradients rather than kept. */
   checkpointBlocks: z.boolean().optional(),
+  /** Whether the patterns of attention alone are. */
+  recomputePattern: z.boolean().optional(),
   /** What dropout's bytes come from: `quick`, or Threefry alone if left out, as before 0.3. */
   noise: z.literal("quick").optional(),
   /** LoRA: the weights stay those of the base, and an adapter beside them is trained; all is trained if left out. */

@@ -205,6 +205,7 @@ export async function* drive(
       group,
       wantsStop: () => options.signal?.aborted ?? false,
       checkpointBlocks: training.checkpointBlocks,
+      recomputePattern: training.recomputePattern,
       ...(training.partsEvery && { partsEvery: training.partsEvery }),
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
       chance: chance(seed, training.noise),

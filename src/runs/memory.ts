@@ -6,7 +6,8 @@ import { isParameter } from "../graph/leaves.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
-import { blockOf } from "../runtime/pipeline.ts";
+import { isAttend } from "../ops/attend.ts";
+import { blockOf, type Keeps, keepsOf } from "../runtime/pipeline.ts";
 import type { TrainingConfig } from "./config.ts";
 
 const buffers = { adamw: 4, adam: 4, sgd: 3, muon: 4 } as const;
@@ -26,7 +27,7 @@ interface Sizes {
 export function refuseTooBig(
   parameters: number,
   config: ModelConfig,
-  { batch, optimizer, accumulate, average = 0, checkpointBlocks }: TrainingConfig,
+  { batch, optimizer, accumulate, average = 0, ...again }: TrainingConfig,
   free: number,
   { trained = parameters, matrices = 0, length = config.context }: Sizes = {},
 ): void {
@@ -42,7 +43,7 @@ export function refuseTooBig(
   const code = "memory";
   if (state > free)
     throw new RunError(sentence`this model is too big to train here: ${sum}, and ${gigabytes(free)} are free; ${cure}`, { code });
-  const kept = activationBytes(config, batch, length, checkpointBlocks);
+  const kept = activationBytes(config, batch, length, keepsOf(again));
   if (state + kept > free)
     throw new RunError(
       sentence`this model is too big for the memory of this machine: ${sum}, and about ${gigabytes(kept)} for the activations of a batch of ${batch}, but ${gigabytes(free)} are free; ${cure}, ${setting("batch")} or ${setting("context")}`,
@@ -50,20 +51,23 @@ export function refuseTooBig(
     );
 }
 
-/** All that is kept for the way back; or, where blocks are computed again, what goes into them and all of the largest one. */
-function activationBytes(config: ModelConfig, batch: number, length: number, again = false): number {
+/** All that is kept for the way back, without the patterns of attention but the largest where they are; or, where blocks are computed again, what goes into them and all of the largest one. */
+function activationBytes(config: ModelConfig, batch: number, length: number, keeps: Keeps): number {
+  const again = keeps === "block inputs";
   const bind = { batch, time: length, ...("source" in modelLoss(config).inputs ? { sourceTime: length } : {}) };
   const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter((node) => !isParameter(node));
   const bytesOf = (tensors: Iterable<Tensor>) =>
     [...tensors].reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
+  const patterns = nodes.flatMap((node) => (keeps === "all but patterns" && isAttend(node) ? node.outputs.slice(1) : []));
   const kept = new Set(nodes.filter((node) => !again || blockOf(node) === undefined).flatMap(({ outputs }) => outputs));
+  for (const pattern of patterns) kept.delete(pattern);
   const blocks = new Map<string, number>();
   for (const node of again ? nodes : []) {
     const block = blockOf(node);
     if (block !== undefined) blocks.set(block, (blocks.get(block) ?? 0) + bytesOf(node.outputs));
     for (const x of node.inputs) if (blockOf(x.node) !== block && !isParameter(x)) kept.add(x);
   }
-  return bytesOf(kept) + Math.max(0, ...blocks.values());
+  return bytesOf(kept) + Math.max(0, ...blocks.values(), ...patterns.map((pattern) => bytesOf([pattern])));
 }
 
 const count = (value: number): string => value.toLocaleString("en");

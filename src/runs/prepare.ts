@@ -6,6 +6,7 @@ import { type Encoded, unknownWarnings } from "../data/encoded.ts";
 import { mostValidationTokens } from "../data/material.ts";
 import { amount } from "../data/raw.ts";
 import type { DataSource } from "../data/source.ts";
+import { buildGraph, graphNodes } from "../graph/graph.ts";
 import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { familyCalled } from "../hub/families.ts";
 import { joinedInFamily, namedTargets, peftModules } from "../hub/peft.ts";
@@ -24,6 +25,7 @@ import {
 import { adaptedMatrices, type Lora, loraTargets } from "../models/lora.ts";
 import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
+import { isAttend } from "../ops/attend.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import type { Labelling } from "../text/examples.ts";
 import { type NormalForm, slowSentence, type Tokenizer } from "../tokens/index.ts";
@@ -167,6 +169,7 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
       code: "config.conflict",
       path: "training.checkpointBlocks",
     });
+  if (training.recomputePattern) refuseWithoutPatterns(model);
   const layout = parametersOf(modelLoss(model));
   const moved = lora ? loraLayout(model, lora) : trainedLayout(layout, training.freeze);
   const [trained, matrices] = [moved.total, numbersInMatrices(moved)];
@@ -210,6 +213,15 @@ export function refuseTwoLengths({ training: { minutes, steps } = {} }: Pick<Run
 /** Whether anything is dropped while it trains. A model of one's own may. */
 const drops = (model: ModelConfig, lora: Lora | undefined): boolean =>
   model.model === "own" || model.dropout > 0 || (lora?.dropout ?? 0) > 0;
+
+/** Attention that is not one operation, as with scores of another kind or without a softmax, keeps what it computes; so does an RNN's. */
+function refuseWithoutPatterns(model: ModelConfig): void {
+  if (graphNodes(buildGraph(modelLoss(model))).some(isAttend)) return;
+  throw new ConfigError(
+    sentence`${setting("recomputePattern")} is for attention with a softmax over products of queries and keys, and ${described(model)} has none; leave it out`,
+    { code: "config.conflict", path: "training.recomputePattern" },
+  );
+}
 
 /** A choice among few examples would be left to chance, so of them all are scored unless fewer were asked for. */
 function evalTokensOf(encoded: Encoded, model: ModelConfig, training: TrainingConfig): number | undefined {

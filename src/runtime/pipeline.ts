@@ -1,11 +1,12 @@
 import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { pause } from "../base/turns.ts";
-import { grad } from "../gradients/grad.ts";
+import { type GradOptions, grad } from "../gradients/grad.ts";
 import { cleanUp } from "../graph/cleanup.ts";
 import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "../graph/graph.ts";
 import { prefixes } from "../graph/names.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
+import { isAttend } from "../ops/attend.ts";
 import { flattenRows } from "../ops/flatten.ts";
 import { isView } from "../ops/movement.ts";
 import { foldConstants } from "./fold.ts";
@@ -19,7 +20,7 @@ export interface PipelineOptions extends GraphOptions {
   /** The parameters that get a gradient; all of them if left out. What only the others need is not computed. */
   readonly gradientsFor?: readonly string[];
   /** What is kept of the forward pass for the gradients: everything, or only what goes into each block, which is then computed again. */
-  readonly keeps?: "everything" | "block inputs";
+  readonly keeps?: Keeps;
   /** A last change to the graph that runs, such as matrices with fewer bits. */
   readonly rewrite?: (graph: Graph) => Graph;
   /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
@@ -65,11 +66,31 @@ function withGradients(graph: Graph, { gradientOf, gradientsFor, unused, keeps }
   const gradients = grad(
     loss,
     names.map((name) => parameterOf(graph, name)),
-    { unused, ...(keeps === "block inputs" && { again: blockOf }) },
+    { unused, ...againOf(keeps) },
   );
   const named = names.map((name, i): [string, Tensor] => [gradientName(name), withoutViews(gradients[i])]);
   return { ...graph, outputs: new Map([[gradientOf, loss], ...graph.outputs, ...named]) }; // the loss first
 }
+
+/** Everything is kept for the way back; or the patterns of attention are computed again; or all of every block is. */
+export const keepKinds = ["everything", "all but patterns", "block inputs"] as const;
+export type Keeps = (typeof keepKinds)[number];
+
+/** What of a training is kept, by its settings: where blocks are computed again, so are their patterns. */
+export const keepsOf = ({ checkpointBlocks = false, recomputePattern = false }: Recomputing): Keeps =>
+  checkpointBlocks ? "block inputs" : recomputePattern ? "all but patterns" : "everything";
+
+export interface Recomputing {
+  /** Whether what blocks compute is computed again for the gradients, rather than kept: less memory for more time. */
+  readonly checkpointBlocks?: boolean | undefined;
+  /** Whether the patterns of attention alone are: one product more, and nothing of time × time stays. */
+  readonly recomputePattern?: boolean | undefined;
+}
+
+export const againOf = (keeps: Keeps = "everything"): Pick<GradOptions, "again" | "savesAgain"> => ({
+  ...(keeps === "block inputs" && { again: blockOf }),
+  ...(keeps === "all but patterns" && { savesAgain: isAttend }),
+});
 
 /** The block of a stack that a node is of. */
 export const blockOf = ({ scope }: Node): string | undefined => /^(.*?\bblock\.\d+)(\/|$)/.exec(scope)?.[1];

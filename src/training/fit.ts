@@ -5,6 +5,7 @@ import type { InputTypes, Outputs, TensorFunction } from "../graph/graph.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import { type Device, freeMemoryOf } from "../runtime/device.ts";
+import { keepsOf, type Recomputing } from "../runtime/pipeline.ts";
 import { alone, type Group, type Part } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { cutOf, ExchangeChoice, type ExchangeReport, type Overlap } from "./overlap.ts";
@@ -60,7 +61,7 @@ export interface Progress {
 
 export const noProgress: Progress = { bestLoss: Number.POSITIVE_INFINITY, bestStep: 0, waited: 0 };
 
-export interface FitOptions {
+export interface FitOptions extends Recomputing {
   /** Train until so many steps have been taken, those before a resume included. */
   readonly steps: number;
   readonly learningRate: (step: number) => number;
@@ -84,8 +85,6 @@ export interface FitOptions {
   readonly device: Device;
   /** Parameters that are not the optimizer's, as those of a frozen base are, and where the engine finds them. */
   readonly baked?: Pick<CompileOptions, "weights" | "folder">;
-  /** Whether what blocks compute is computed again for the gradients, rather than kept: less memory for more time. */
-  readonly checkpointBlocks?: boolean;
   /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
   readonly symbols?: "bound" | "open";
   /** The loss on other data, asked for after every so many steps and after the last. */
@@ -127,11 +126,9 @@ export async function* fit(
   let progress = options.progress ?? noProgress;
   const gradientsFor = [...optimizer.gradients.views.keys()]; // those that it froze have none
   const outputs = ["loss", report];
-  const keeps = options.checkpointBlocks ? "block inputs" : "everything";
+  const keeps = keepsOf(options);
   const holds = options.resident && device.engine.holds && (options.accumulate ?? 1) === 1 && group.size === 1;
-  const resident = holds
-    ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, checkpointBlocks: options.checkpointBlocks })
-    : undefined;
+  const resident = holds ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, keeps }) : undefined;
   if (resident) optimizer.bringHome = () => resident.bringHome();
   else optimizer.prepare(device);
   const compiled = { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 } as const;

@@ -364,6 +364,13 @@ export const trainingOptions: readonly Option[] = [
       "For models whose activations do not fit into memory: about a third more arithmetic.",
       { models: ["decoder", "encoder", "encoder-decoder"], usual: false },
     ],
+    [
+      "recomputePattern",
+      toggle,
+      "compute the patterns of attention again for their gradients rather than keep them: less memory for long texts, the same numbers",
+      "For long contexts: a pattern has as many numbers as there are pairs of positions, in every head and layer. It costs one product more.",
+      { models: ["decoder", "encoder", "encoder-decoder"], usual: false },
+    ],
   ]),
 ];
 

@@ -12,7 +12,7 @@ import { greater, where } from "../ops/compare.ts";
 import { sqrt } from "../ops/functions.ts";
 import { sum } from "../ops/sum.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
-import { blockOf } from "../runtime/pipeline.ts";
+import { againOf, type Keeps } from "../runtime/pipeline.ts";
 import type { Held } from "../runtime/program.ts";
 import { type DeviceArray, isHeld } from "../runtime/session.ts";
 import { averagedName, type Moved, type Optimizer, wholeState } from "./optimizer.ts";
@@ -23,7 +23,7 @@ import { averagedName, type Moved, type Optimizer, wholeState } from "./optimize
 export interface ResidentOptions extends Pick<CompileOptions, "device" | "weights" | "folder" | "symbols"> {
   /** The output that is reported as the loss. */
   readonly report: string;
-  readonly checkpointBlocks?: boolean;
+  readonly keeps?: Keeps;
 }
 
 export interface ResidentStep {
@@ -46,7 +46,7 @@ export class ResidentTraining {
   /** Weights and state by their names in the graph. */
   #held: Map<string, HostArray | DeviceArray>;
 
-  constructor(loss: TensorFunction, optimizer: Optimizer, { report, checkpointBlocks, ...options }: ResidentOptions) {
+  constructor(loss: TensorFunction, optimizer: Optimizer, { report, keeps, ...options }: ResidentOptions) {
     this.#optimizer = optimizer;
     this.#report = report;
     this.#buffers = new Map([
@@ -55,7 +55,7 @@ export class ResidentTraining {
     ]);
     this.#held = this.#fromHost();
     const moved = this.#moved;
-    this.#step = compile(stepFunction(loss, optimizer, report, checkpointBlocks), { ...options, sessions: 16, keep: moved });
+    this.#step = compile(stepFunction(loss, optimizer, report, keeps), { ...options, sessions: 16, keep: moved });
     this.#home = compile(copies(new Map(moved.map((name) => [name, (this.#held.get(name) as HostArray).shape]))), {
       device: options.device,
     });
@@ -125,7 +125,7 @@ const numbersOf = (optimizer: Optimizer, rate: number): Readonly<Record<string, 
 });
 
 /** Loss, gradients, clipping and the optimizer's step in one function. */
-function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string, checkpointBlocks = false): TensorFunction {
+function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string, keeps?: Keeps): TensorFunction {
   const numbers = Object.keys(numbersOf(optimizer, 0));
   const { entries } = optimizer.gradients.layout;
   const kindsOf = (of: string) =>
@@ -143,7 +143,7 @@ function stepFunction(loss: TensorFunction, optimizer: Optimizer, report: string
       const of = (outputs: ReadonlyMap<string, Tensor>, name: string) => outputs.get(name) as Tensor;
       const objective = of(graph.outputs, "loss");
       const weights = entries.map(({ name }) => of(graph.parameters, name));
-      const gradients = grad(objective, weights, checkpointBlocks ? { again: blockOf } : {});
+      const gradients = grad(objective, weights, againOf(keeps));
       const norm = sqrt(gradients.map((g) => sum(mul(g, g))).reduce((a, b) => add(a, b)));
       const scale = Number.isFinite(optimizer.clip) ? where(greater(norm, optimizer.clip), div(optimizer.clip, norm), 1) : undefined;
       const moved = entries.map((entry, i) => {

@@ -10,6 +10,7 @@ import { countedModel } from "../runs/counted-model.ts";
 import { dataSettings, type RunSettings, settle } from "../runs/prepare.ts";
 import { type DataRead, readData } from "../runs/read-data.ts";
 import { guessedMinutes } from "../runs/within-minutes.ts";
+import { type Keeps, keepsOf } from "../runtime/pipeline.ts";
 import type { TrainingPlan } from "./found.ts";
 import type { IntakeOptions } from "./intake.ts";
 import type { Job, JobAnswers } from "./messages.ts";
@@ -56,6 +57,7 @@ async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal
       trained,
       matrices,
       ...(average !== undefined && { average }),
+      keeps: keepsOf(training),
     },
     signal,
   );
@@ -110,6 +112,7 @@ interface Counting extends FactsOptions {
   readonly length?: number;
   readonly sourceLength?: number;
   readonly decode?: number;
+  readonly keeps?: Keeps;
 }
 
 /** Costs that were counted, the one not asked for longest first: a learning rate changes none. */
@@ -118,15 +121,15 @@ const mostKnown = 16;
 
 async function counted(
   model: ModelConfig,
-  { batch, length, sourceLength, decode, ...options }: Counting,
+  { batch, length, sourceLength, decode, keeps, ...options }: Counting,
   signal: AbortSignal,
 ): Promise<CostFacts> {
-  const key = JSON.stringify([model, batch, length, sourceLength, decode, options]);
+  const key = JSON.stringify([model, batch, length, sourceLength, decode, keeps, options]);
   await pause(); // whoever has gone on typing has said so by now
   signal.throwIfAborted();
   const before = known.get(key);
   const facts =
-    before ?? costFactsOf(await cost(model, { batch, length, sourceLength, decode, signal, device: deviceOf(undefined) }), options);
+    before ?? costFactsOf(await cost(model, { batch, length, sourceLength, decode, keeps, signal, device: deviceOf(undefined) }), options);
   known.delete(key);
   known.set(key, facts);
   for (const oldest of known.keys()) if (known.size > mostKnown) known.delete(oldest);

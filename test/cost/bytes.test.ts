@@ -39,8 +39,8 @@ it.each<[string, number, () => number | undefined]>([
   ["a squared ReLU is two passes, each over one tensor", 4 * xBytes, () => bytes({ x }, reluSquared)],
   ["SiLU is two passes", 5 * xBytes, () => bytes({ x }, silu)],
   [
-    "dropout compares, casts, scales and multiplies",
-    6 * xBytes + 3 * 24,
+    "dropout narrows its bytes, widens them and multiplies",
+    4 * xBytes + 3 * 24,
     () => bytes({ x, n: uint8([3, 8]) }, (a, n) => dropout(a, n, 0.5)),
   ],
   [

@@ -69,6 +69,7 @@ const more = [
   ["adamw", "with a mean of the weights", { average: 3 }, {}] as const,
   ["muon", "with a mean of the weights", { average: 3 }, {}] as const,
   ["adamw", "blocks computed again", {}, { checkpointBlocks: true }] as const,
+  ["adamw", "patterns computed again", {}, { recomputePattern: true }] as const,
   ["adamw", "open sizes", {}, { symbols: "open" }] as const,
   ["adamw", "another loss reported", {}, { report: "plain" }] as const,
 ];
