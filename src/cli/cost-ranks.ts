@@ -89,7 +89,8 @@ export interface Asked extends RankOptions {
 export type RankFacts = Awaited<ReturnType<typeof rankFacts>>;
 
 export async function rankFacts(asked: Asked) {
-  const { ranks, config, training, batch, network = usualNetworks, compress = "none", shardOptimizer = false } = asked;
+  const { ranks, config, batch, network = usualNetworks, compress = "none", shardOptimizer = false } = asked;
+  const training = shardOptimizer ? dividable(asked.training) : asked.training;
   const { accumulate = training.accumulate, latency = usualLatency, tokens: all } = asked;
   const device = nodeDevice();
   const counted = await cost(config, { ...extent(asked), batch, phases: ["training"], keeps: keepsOf(training), device });
@@ -122,6 +123,10 @@ export async function rankFacts(asked: Asked) {
     ...(measured && { measured }),
   };
 }
+
+/** Muon moves whole matrices: what is divided among ranks is AdamW. */
+const dividable = (training: TrainingConfig): TrainingConfig =>
+  training.optimizer === "muon" ? { ...training, optimizer: "adamw" } : training;
 
 /** Where the speed of a host comes from. */
 const speedFrom = (measured: CostMeasure | undefined, { hostTflops }: Asked): "measured" | "given" | "assumed" =>

@@ -49,6 +49,6 @@ export const pronounce: Recipe = {
     tokenizer: fileURLToPath(new URL("../../data/pronounce-tokenizer.json", import.meta.url)),
     // Only what a recurrent network has too, so that --model rnn is told the same; four heads are the default.
     model: full ? { layers: 3, width: 256, context: 40, dropout: 0.1 } : { layers: 2, width: 96, context: 40, dropout: 0 },
-    training: full ? { batch: 128, steps: 15_000, lr: 1e-3, warmup: 400 } : { batch: 128, steps: 1800, lr: 3e-3, warmup: 100 },
+    training: full ? { batch: 128, steps: 15_000, warmup: 400 } : { batch: 128, steps: 1800, warmup: 100 },
   }),
 };

@@ -45,6 +45,6 @@ export const translate: Recipe = {
     vocab: 4000,
     // Only what a recurrent network has too, so that --model rnn is told the same; four heads are the default.
     model: full ? { layers: 2, width: 192, context: 80, dropout: 0.1 } : { layers: 2, width: 128, context: 64, dropout: 0 },
-    training: full ? { batch: 32, steps: 3430, lr: 1e-3, warmup: 200 } : { batch: 32, steps: 700, lr: 2e-3, warmup: 100 },
+    training: full ? { batch: 32, steps: 3430, warmup: 200 } : { batch: 32, steps: 700, warmup: 100 },
   }),
 };

@@ -193,7 +193,10 @@ export const trainingOptions: readonly Option[] = [
       choice(optimizers),
       "what moves the weights",
       "How a gradient becomes a change of the weights.",
-      { chosen: "muon for a language model whose steps read at least four times as many tokens as it is wide, adamw elsewhere" },
+      {
+        chosen:
+          "muon for a language model or a translator whose steps read at least four times as many tokens as it is wide, adamw elsewhere",
+      },
     ],
     [
       "beta1",
