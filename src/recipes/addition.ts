@@ -48,6 +48,6 @@ export const addition: Recipe = {
       activation: "gelu",
       dropout: 0,
     },
-    training: { batch: 64, steps: full ? 4000 : 2000, lr: 3e-3, warmup: 100, labelSmoothing: 0 },
+    training: { batch: 64, steps: full ? 4000 : 2000, optimizer: "adamw", lr: 3e-3, warmup: 100, labelSmoothing: 0 },
   }),
 };

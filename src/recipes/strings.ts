@@ -38,7 +38,7 @@ function stringPairs(name: string, answer: (text: string) => string): RecipeData
 const stringSettings = (full: boolean): RecipeSettings => ({
   tokenizer: "char",
   model: { layers: 2, heads: 4, width: 64, hidden: 128, context: longest + 1, positions: "learned", activation: "gelu", dropout: 0 },
-  training: { batch: 64, steps: full ? 4000 : 2000, lr: 3e-3, warmup: 100, labelSmoothing: 0 },
+  training: { batch: 64, steps: full ? 4000 : 2000, optimizer: "adamw", lr: 3e-3, warmup: 100, labelSmoothing: 0 },
 });
 
 export const copy: Recipe = {

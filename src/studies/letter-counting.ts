@@ -79,7 +79,7 @@ const writer = (name: string, what: string, mask: string): Row => ({
     dropout: 0,
     mask,
   },
-  training: { batch: 64, steps: 3000, lr: 3e-3, warmup: 100, labelSmoothing: 0 },
+  training: { batch: 64, steps: 3000, optimizer: "adamw", lr: 3e-3, warmup: 100, labelSmoothing: 0 },
   measure: measureWriter,
 });
 
