@@ -1,6 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { either, sentence, setting } from "../base/sentence.ts";
 import { type ModelName, modelsFor } from "../models/any.ts";
+import type { DeviceName } from "../runtime/provider.ts";
 import type { TokenizerKind } from "../tokens/tokenizer.ts";
 import { usualMomentum } from "../training/muon.ts";
 import { usualDecay } from "../training/schedule.ts";
@@ -32,8 +33,10 @@ export const tokenizerFor: Readonly<Record<Task, TokenizerKind>> = {
 const choices = { positions: "rotary", norm: "rms", normPlace: "pre", activation: "swiglu" } as const;
 
 /** Sizes and choices of a model, where they differ from those of its config. */
-export function modelDefaults(task: Task, model: ModelName): Readonly<Record<string, unknown>> {
-  if (model === "rnn") return { width: 128, layers: 1, dropout: task === "lm" ? 0 : 0.1, recurrence: "scanned" };
+export function modelDefaults(task: Task, model: ModelName, device: DeviceName = "cpu"): Readonly<Record<string, unknown>> {
+  // Devices beside the processor have no loops: what is written out there gets texts of few lengths.
+  const recurrence = device === "cpu" ? "scanned" : "unrolled";
+  if (model === "rnn") return { width: 128, layers: 1, dropout: task === "lm" ? 0 : 0.1, recurrence };
   switch (task) {
     case "lm":
     case "mlm":

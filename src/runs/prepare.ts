@@ -27,6 +27,7 @@ import type { OwnModel } from "../models/own.ts";
 import { freeMemory, usualThreads } from "../node/machine.ts";
 import { isAttend } from "../ops/attend.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import type { DeviceName } from "../runtime/provider.ts";
 import type { Labelling } from "../text/examples.ts";
 import { type NormalForm, slowSentence, type Tokenizer } from "../tokens/index.ts";
 import { numbersInMatrices } from "../training/muon.ts";
@@ -143,7 +144,7 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   const context = (isOwn(given) ? undefined : given.context) ?? usual;
   const model = from
     ? continuedModel(from, given, labels?.length, labelling)
-    : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context });
+    : modelOf(task, given, { vocab: tokenizer.size, labels: labels?.length, labelling, context, device: settings.training?.device });
   const classWeights = raw.kind === "examples" && labels ? classWeightsOf(settings.classWeights, raw, labels) : undefined;
   if (from && settings.lora && labels) refuseNewLabels(from, labels);
   const lora = settings.lora && loraOf(settings.lora, model, from?.config.hub);
@@ -332,6 +333,7 @@ interface Settled {
   readonly labels?: number;
   readonly labelling?: Labelling;
   readonly context?: unknown;
+  readonly device?: DeviceName;
 }
 
 type Given = NonNullable<RunSettings["model"]>;
@@ -364,11 +366,11 @@ export function modelWith(
   task: Task,
   name: ModelName,
   given: Readonly<Record<string, unknown>>,
-  { vocab, labels, labelling = "one", context }: Settled,
+  { vocab, labels, labelling = "one", context, device }: Settled,
 ): Architecture {
   const labelled = task === "mlm" ? {} : { labels, labelling };
   const tasked = name === "encoder" ? { task, ...labelled } : name === "rnn" ? { task } : {};
-  const chosen = { ...modelDefaults(task, name), ...(context === undefined ? {} : { context }), ...given };
+  const chosen = { ...modelDefaults(task, name, device), ...(context === undefined ? {} : { context }), ...given };
   const inside = hasGate(chosen) ? { hidden: gatedHidden(chosen.width) } : {};
   return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
 }

@@ -61,6 +61,20 @@ export const cases: Readonly<Record<string, Case>> = {
     model: modelConfig({ model: "rnn", task: "translate", cell: "gru", layers: 1, width: 12, context: 10, vocab: 11, dropout: 0.2 }),
     batches: (batch) => trainingBatches(pairs, pairLayout, { batch, shapes: "few" }, chance(1)),
   },
+  "an RNN in a loop": {
+    model: modelConfig({
+      model: "rnn",
+      recurrence: "scanned",
+      task: "translate",
+      cell: "gru",
+      layers: 1,
+      width: 12,
+      context: 10,
+      vocab: 11,
+      dropout: 0.2,
+    }),
+    batches: (batch) => trainingBatches(pairs, pairLayout, { batch, shapes: "any" }, chance(1)),
+  },
 };
 
 /** One session for all lengths where a model takes any, and else one for each. */
