@@ -25,7 +25,8 @@ import {
 
 /** An RNN: all that it keeps of the tokens before is its state. */
 export function rnnSpeaker(given: RnnConfig, options: CompileOptions): Speaker {
-  const config = options.rewrite ? writtenOut(given) : given; // what changes products finds none inside a loop
+  // Not every engine has loops, and what changes products finds none inside one.
+  const config = options.rewrite || !options.device.engine.can("scans") ? writtenOut(given) : given;
   const scanned = config.recurrence === "scanned";
   const made = new Map<string, { run(feeds: never): Promise<Arrays>; release(): Promise<void> }>();
   const session = (key: string, make: () => ReturnType<typeof rnnStep>, bind: CompileOptions["bind"]): Step => {
