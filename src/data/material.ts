@@ -86,11 +86,12 @@ function exampleMaterial({ layout, train, valid }: EncodedExamples, { model, tra
   const [shorter, held] = [cut(train, context, tokenizer, begin), cut(validationPart({ layout, valid }), context, tokenizer, begin)];
   const fewer = evalTokens === undefined ? held.examples : spread(held.examples, affordable(held.examples, layout, evalTokens));
   const batches = trainingBatches(shorter.examples, layout, { batch: rowsOf(training), shapes }, chance(seed));
+  const scored = Math.min(rowsOf(training), Math.max(batch, scoringRows(model))); // of a batch that is accumulated all rows, as ranks have them, if they fit
   return {
     kind: "examples",
     batches,
     ...(held.examples.length > 0 && {
-      validation: (amount) => scoringBatches(amount === "all" ? held.examples : fewer, layout, { batch, shapes }),
+      validation: (amount) => scoringBatches(amount === "all" ? held.examples : fewer, layout, { batch: scored, shapes }),
     }),
     padding: batches.padding,
     warnings: [
