@@ -221,12 +221,15 @@ class ModelWriter implements Emitter {
   #unrolled({ time, backward, carry, scanned, outputs, step }: Loop): Value[] {
     const count = time.knownFor(`a loop on ${this.target.name}, which has none,`);
     const one = Dim.of(1);
-    const cut = scanned.map(({ value, type }) =>
-      Array.from({ length: count }, (_, t) => {
-        const slice = this.node("Slice", [value, this.integers([t]), this.integers([t + 1]), this.integers([0])]);
-        return this.reshape(slice, [one, ...type.shape], type.shape);
-      }),
-    );
+    const cut = scanned.map(({ value, type }) => {
+      const asNumbers = type.dtype === "bool" && !this.target.can("truths-moved"); // as where other ops move truths
+      const cast = (x: Value, to: DType) => (asNumbers ? this.node("Cast", [x], { to: this.typeNumber(to) }) : x);
+      const all = cast(value, "float32");
+      return Array.from({ length: count }, (_, t) => {
+        const slice = this.node("Slice", [all, this.integers([t]), this.integers([t + 1]), this.integers([0])]);
+        return cast(this.reshape(slice, [one, ...type.shape], type.shape), "bool");
+      });
+    });
     const given: Value[][] = outputs.map(() => new Array(count));
     let state = carry.map(({ start }): Value => start);
     for (let i = 0; i < count; i++) {
