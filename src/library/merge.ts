@@ -67,5 +67,7 @@ function wholeConfig({ config }: OpenRun): RunConfig {
 /** The step that the weights are of, and their validation loss, as they stand in the run's own file. */
 function metadataOf({ folder, outside }: OpenRun): Record<string, string> {
   const known = outside ? undefined : readSafetensorsHeader(shippedFile(folder))?.metadata;
-  return Object.fromEntries(["step", "validLoss"].flatMap((name) => (known?.has(name) ? [[name, known.get(name) as string]] : [])));
+  return Object.fromEntries(
+    ["step", "validLoss", "validTokens"].flatMap((name) => (known?.has(name) ? [[name, known.get(name) as string]] : [])),
+  );
 }

@@ -95,12 +95,17 @@ const byTask: Readonly<Record<Task, Settled>> = {
 /** Of the highest rate of the run that is gone on from: see docs/training.md. */
 const continuedRate = 0.5;
 
+/** Muon takes rates that are so many times higher. */
+const muonFactor = 2;
+
 /** What a run that goes on from another takes over from it: what it learns by, not how long. */
 export function continuedTraining(given: Partial<TrainingConfig>, parent: TrainingConfig, lora?: unknown): Partial<TrainingConfig> {
   const { batch, optimizer, beta1, beta2, momentum, decayAll, clip, labelSmoothing, accumulate } = parent;
   const weightDecay = lora ? 0 : parent.weightDecay; // what decays in an adapter is what was learned
-  const lr = given.schedule === "noam" ? {} : { lr: (lora ? 1 : continuedRate) * parent.lr };
-  const kept = momentum === undefined ? {} : { momentum };
+  const next = given.optimizer ?? optimizer;
+  const rate = (parent.lr * (next === "muon" ? muonFactor : 1)) / (optimizer === "muon" ? muonFactor : 1);
+  const lr = given.schedule === "noam" ? {} : { lr: (lora ? 1 : continuedRate) * rate };
+  const kept = momentum === undefined || next !== "muon" ? {} : { momentum };
   return { batch, optimizer, beta1, beta2, ...kept, weightDecay, decayAll, clip, labelSmoothing, accumulate, ...lr, ...given };
 }
 

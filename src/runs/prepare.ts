@@ -217,7 +217,7 @@ const drops = (model: ModelConfig, lora: Lora | undefined): boolean =>
 
 /** Attention that is not one operation, as with scores of another kind or without a softmax, keeps what it computes; so does an RNN's. */
 function refuseWithoutPatterns(model: ModelConfig): void {
-  if (graphNodes(buildGraph(modelLoss(model))).some(isAttend)) return;
+  if (model.model !== "rnn" && graphNodes(buildGraph(modelLoss(model))).some(isAttend)) return;
   throw new ConfigError(
     sentence`${setting("recomputePattern")} is for attention with a softmax over products of queries and keys, and ${described(model)} has none; leave it out`,
     { code: "config.conflict", path: "training.recomputePattern" },

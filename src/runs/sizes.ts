@@ -93,7 +93,7 @@ export function sizesFor(means: Means, given: GivenSizes = {}): Sizes {
   const { layers, width } = fitting.at(-1) ?? smallest;
   const context = contextOf(width, means, given);
   const seen = tokensSeen({ layers, width }, means, given);
-  const heads = numberOf(given.heads) ?? headsOf(width, means);
+  const heads = numberOf(given.heads) ?? headsOf(width, means, numberOf(given.kvHeads));
   return {
     layers,
     width,
@@ -116,10 +116,11 @@ export function sizesFor(means: Means, given: GivenSizes = {}): Sizes {
 }
 
 /** All sizes that may be chosen, from small to large. */
-function candidates(means: Means, { layers, width }: GivenSizes): Rung[] {
+function candidates(means: Means, { layers, width, heads }: GivenSizes): Rung[] {
   const ladder = ladders[means.model === "rnn" ? "rnn" : means.task === "lm" || means.task === "mlm" ? "text" : "examples"];
   const all = ladder.map((rung) => ({ layers: numberOf(layers) ?? rung.layers, width: numberOf(width) ?? rung.width }));
-  return all.toSorted((a, b) => parametersOf(a, means) - parametersOf(b, means));
+  const divisible = all.filter((rung) => rung.width % (2 * (numberOf(heads) ?? 1)) === 0); // heads of an even size
+  return (divisible.length > 0 ? divisible : all).toSorted((a, b) => parametersOf(a, means) - parametersOf(b, means));
 }
 
 /** Of the blocks, for a width of 1: four matrices of attention and a feed-forward layer of eight, once more attention in a decoder that looks at a source; three gates of two matrices. */
@@ -161,11 +162,14 @@ function contextOf(width: number, { task, model, tokens, examples }: Means, give
   return Math.min(wanted, room);
 }
 
-const headsOf = (width: number, { model }: Means): number | undefined => {
+/** Heads of 32 or 64, where these divide the width and are shared equally by those of keys and values. */
+function headsOf(width: number, { model }: Means, kvHeads = 1): number | undefined {
   if (model === "rnn") return undefined;
-  const size = width >= 256 ? 64 : 32;
-  return width % size === 0 ? width / size : width % 4 === 0 ? 4 : 1;
-};
+  const wanted = width / (width >= 256 ? 64 : 32);
+  const able = Array.from({ length: width }, (_, i) => i + 1).filter((heads) => width % (2 * heads) === 0 && heads % kvHeads === 0);
+  const nearest = able.toSorted((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted))[0];
+  return nearest ?? kvHeads;
+}
 
 /**
  * What can be learned by heart is dropped: the more often data is read, and the more parameters there are for each of its tokens. 0.04 for every time that the

@@ -35,6 +35,8 @@ export async function trial(run: Omit<OpenRun, "folder">, material: Material, op
   const { minutes: _, partsEvery: __, ...training } = run.config.training;
   const config = { ...run.config, training: { ...training, steps: endless, evalEvery: endless, saveEvery: endless, patience: 0 } };
   const folder = mkdtempSync(join(tmpdir(), "qkv-trial-"));
+  const remove = () => removeQuietly(folder);
+  process.once("exit", remove); // whoever is interrupted now has nothing to save
   const taken: Taken[] = [];
   let spent = 0;
   let last = host.clock();
@@ -53,7 +55,8 @@ export async function trial(run: Omit<OpenRun, "folder">, material: Material, op
       if (taken.length >= enough) break;
     }
   } finally {
-    removeQuietly(folder);
+    remove();
+    process.off("exit", remove);
   }
   return taken;
 }

@@ -6,6 +6,7 @@ import type { ParameterBuffer } from "../graph/parameters.ts";
 import { type CompiledFunction, type CompileOptions, compile } from "../runtime/compile.ts";
 import { type Device, freeMemoryOf } from "../runtime/device.ts";
 import { keepsOf, type Recomputing } from "../runtime/pipeline.ts";
+import { agreeOnWeights } from "./agreement.ts";
 import { alone, type Group, type Part } from "./group.ts";
 import type { Optimizer } from "./optimizer.ts";
 import { cutOf, ExchangeChoice, type ExchangeReport, type Overlap } from "./overlap.ts";
@@ -344,7 +345,9 @@ async function move(
   if (!optimizer.isPart) {
     await group.sum(data.subarray(0, from));
     taker?.before();
-    return await optimizer.step(rate);
+    const norm = await optimizer.step(rate);
+    if (group.size > 1 && optimizer.isRoundedByEngine) await agreeOnWeights(optimizer.weights.data as Float32Array, group);
+    return norm;
   }
   await group.reduce(data);
   const norms = await group.gather(Float64Array.of(optimizer.gradientNorm()));

@@ -94,6 +94,7 @@ type Orthogonalise = CompiledFunction<ReturnType<typeof orthogonalFunction>["inp
 
 /** AdamW for all but the matrices, and for these Muon: momentum, made orthogonal by the engine's own products. */
 export class Muon extends AdamW {
+  override readonly isRoundedByEngine = true;
   readonly #momentum: number;
   readonly #iterations: number;
   readonly #batches: readonly (Batch & { readonly segments: readonly Segment[] })[];

@@ -120,6 +120,8 @@ export abstract class Optimizer {
   readonly part: Part;
   /** Whether other ranks move the rest; a small model may all be in the part of one. */
   readonly isPart: boolean;
+  /** Whether the engine computes a part of its steps: processors of different kinds may round that differently. */
+  readonly isRoundedByEngine: boolean = false;
   /** What it remembers between steps of its part, by name. */
   readonly state: ReadonlyMap<string, Remembered>;
   /** Steps taken so far. */

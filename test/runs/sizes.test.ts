@@ -77,6 +77,18 @@ it("heads divide the width, whatever it is", () => {
   for (let width = 1; width < 600; width++) expect(width % (sizesFor(book, { width }).heads ?? 1)).toBe(0);
 });
 
+it("heads that were given, of queries or of keys and values, fit the width that is chosen", () => {
+  for (const flops of amounts(1e9, 1e17))
+    for (const [heads, kvHeads] of [
+      [6, 1],
+      [undefined, 2],
+      [undefined, 4],
+    ]) {
+      const found = sizesFor({ ...book, flops }, { ...(heads && { heads }), kvHeads });
+      expect([found.width % (2 * (found.heads ?? 1)), (found.heads ?? 0) % (kvHeads ?? 1)]).toEqual([0, 0]);
+    }
+});
+
 it("batches are larger for an optimizer that works on every matrix in each step", () => {
   for (const flops of amounts(1e12, 1e16)) {
     const [usual, muon] = [sizesFor({ ...book, flops }), sizesFor({ ...book, flops, optimizer: "muon" })];

@@ -12,7 +12,13 @@ import { moods, pairs, rhyme, words } from "../journeys/samples.ts";
 // Minutes become ordinary settings of a run, whatever it learns. The clock goes on by a twentieth of a second whenever somebody looks.
 
 const folder = mkdtempSync(join(tmpdir(), "qkv-minutes-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const usual = process.env.TMPDIR;
+process.env.TMPDIR = folder; // others leave their trials elsewhere
+afterAll(() => {
+  if (usual === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = usual;
+  rmSync(folder, { recursive: true, force: true });
+});
 const file = (name: string, text: string) => {
   writeFileSync(join(folder, name), text);
   return join(folder, name);

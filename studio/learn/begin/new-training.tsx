@@ -161,8 +161,10 @@ function Begin({ data, plan, typed, wrong }: BeginProps) {
   const chosen = name === undefined ? usual : freeName(name, lives.value.keys());
   const begin = () => {
     if (!data || !plan) return;
-    const { steps } = plan.training;
-    const often = plan.parameters <= smallModel ? { saveEvery: Math.max(10, Math.round(steps / 40)), keep: 60 } : {};
+    const { steps, minutes } = plan.training;
+    const saved = plan.parameters <= smallModel ? { saveEvery: Math.max(10, Math.round(steps / 40)), keep: 60 } : {};
+    // How many steps fit into minutes is found out later, and how often to look and save with it.
+    const often = minutes === undefined ? { evalEvery: Math.max(10, Math.round(steps / 20)), ...saved } : {};
     const settings = settingsOf(typed, optionsFor(plan, typed));
     const prompt = promptOf(data.found, data.text);
     try {
@@ -170,7 +172,6 @@ function Begin({ data, plan, typed, wrong }: BeginProps) {
         name: chosen,
         data: data.files,
         settings: {
-          evalEvery: Math.max(10, Math.round(steps / 20)),
           ...often,
           ...(givenValid.value && { valid: givenValid.value }),
           ...settings,
