@@ -84,7 +84,7 @@ it.each([
 it("what a table of runs shows of a run", () => {
   const [facts] = factsOf([openRun(run)]);
   expect(facts).toMatchObject({ run, task: "lm", model: "decoder", step: 40, steps: 40, opens: true, hasCheckpoints: true });
-  expect(facts.settings).toMatchObject({ task: "lm", tokenizer: "char", "model.width": 16, steps: 40, optimizer: "adamw" });
+  expect(facts.settings).toMatchObject({ task: "lm", tokenizer: "char", "model.width": 16, steps: 40, optimizer: "muon" });
   expect(facts.curve.map(([step]) => step)).toEqual(Array.from({ length: 40 }, (_, i) => i + 1));
   expect(facts.loss).toBe(facts.curve.at(-1)?.[1]);
   expect(facts.validLoss).toBeGreaterThan(0);
