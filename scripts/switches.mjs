@@ -48,7 +48,7 @@ for (const recipe of values.only.split(",")) {
 }
 print();
 
-/** The time of a step, the shortest twentieth of short trainings in turns. */
+/** The time of a step, of short trainings in turns: four of five took longer. */
 function measureTimes(recipe, names) {
   known.times[recipe] ??= {};
   const times = known.times[recipe];
@@ -58,26 +58,18 @@ function measureTimes(recipe, names) {
   for (let round = 0; round < 3; round++)
     for (const name of Object.keys(all)) {
       const out = folder(`times-${recipe}-${name}`);
-      qkv(
-        "train",
-        "--recipe",
-        recipe,
-        ...variants[name],
-        "--steps",
-        "60",
-        "--out",
-        out,
-        "--overwrite",
-        "--quiet",
-        "--threads",
-        values.threads,
-      );
+      trained(recipe, name, out, "--steps", "60");
       all[name].push(...steps(out).slice(10));
       rmSync(out, { recursive: true });
     }
   const best = (name) => all[name].sort((a, b) => a - b)[Math.floor(all[name].length / 5)];
   for (const name of Object.keys(all)) times[name] = best(name) / best("plain");
   write();
+}
+
+function trained(recipe, name, out, ...more) {
+  const run = ["--recipe", recipe, ...variants[name], ...more, "--out", out, "--overwrite", "--quiet", "--threads", values.threads];
+  return qkv("train", ...run);
 }
 
 function train(recipe, name, seed) {
@@ -87,22 +79,7 @@ function train(recipe, name, seed) {
   if (runs[seed]) return;
   const count = Math.round(recipes[recipe].steps / known.times[recipe][name]);
   const out = folder(`switch-${recipe}-${name}-${seed}`);
-  const { validLoss } = qkv(
-    "train",
-    "--recipe",
-    recipe,
-    ...variants[name],
-    "--steps",
-    `${count}`,
-    "--seed",
-    `${seed}`,
-    "--out",
-    out,
-    "--overwrite",
-    "--quiet",
-    "--threads",
-    values.threads,
-  );
+  const { validLoss } = trained(recipe, name, out, "--steps", `${count}`, "--seed", `${seed}`);
   const { [recipes[recipe].measure]: measure } = qkv("eval", out);
   rmSync(out, { recursive: true });
   runs[seed] = { steps: count, validLoss, [recipes[recipe].measure]: measure };
