@@ -27,6 +27,7 @@ export class LiveTraining {
   #run: string | undefined;
   #placed: boolean;
   #unwanted = false;
+  #restWanted = false;
   #why: string | undefined;
   #ending: Ending | undefined;
   #settle: (ending: Ending) => void = () => {};
@@ -86,10 +87,12 @@ export class LiveTraining {
   }
 
   pause(): void {
+    this.#restWanted = true;
     this.#child.send({ pause: job });
   }
 
   go(): void {
+    this.#restWanted = false;
     this.#child.send({ go: job });
     this.#setState("training");
   }
@@ -130,12 +133,13 @@ export class LiveTraining {
       return;
     }
     if (event.kind === "loading") return;
-    if (event.kind === "paused") this.#setState("paused");
-    else this.#recent.push(event);
+    if (event.kind === "paused") {
+      if (this.#restWanted) this.#setState("paused"); // else it was told to go on before its rest was heard of
+    } else this.#recent.push(event);
     if (this.#recent.length > 2 * remembered) this.#recent = this.#recent.slice(-remembered);
     if (event.kind !== "step" && event.kind !== "validation") return;
     this.#facts = { ...this.#facts, step: event.step };
-    if (event.kind === "step") this.#setState("training"); // it may have been told to go on before its rest was heard of
+    if (event.kind === "step") this.#setState("training"); // the rest that was heard of may be that of a pause before the last
     if (this.#placed || event.step === 0) return; // what it begins with is measured before there is a run
     this.#placed = true; // its config is written before the first of its steps is told
     this.#changed(this);
