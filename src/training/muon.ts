@@ -204,8 +204,7 @@ export class Muon extends AdamW {
     const known = this.#compiled.get(key);
     if (known) return known;
     const options = { iterations: this.#iterations, scale: scaleOf({ rows, cols }) };
-    // One thread: the threads of each session spin while they wait, and would take the cores from those of the others.
-    const made: Orthogonalise = compile(orthogonalFunction(rows, cols, options), { device: { ...device, threads: 1 }, inPlace: true });
+    const made: Orthogonalise = compile(orthogonalFunction(rows, cols, options), { device, inPlace: true });
     this.#compiled.set(key, made);
     return made;
   }
