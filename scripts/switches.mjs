@@ -1,7 +1,8 @@
 // What each switch of models and training gives at equal time: recipes in their quick settings, each switch alone and some together, over seeds.
-// A short training of every variant, in turns, tells how long its steps take; the whole one then has as many steps as fit into the time of
-// the plain setting. What is known is kept in docs/results/switches.json, so it can be stopped and goes on; run it where the data packages are.
-// node scripts/switches.mjs [--only book,translate] [--seeds 3] [--threads 2] [variant…]
+// Short trainings of each switch, in turns with the plain setting, tell how long its steps take, and several together take the product of theirs; a whole training then
+// has as many steps as fit into the time of the plain setting. Those that do nothing within a step ("free") take no time. What is known is kept in
+// docs/results/switches.json, so it can be stopped and goes on; run it where the data packages are. Times want a quiet machine; losses do not.
+// node scripts/switches.mjs [--only book,translate] [--seeds 3, 0 for times alone] [--threads 2] [variant, as "muon + qk-norm"…]
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,16 +21,23 @@ const { values, positionals } = parseArgs({
   },
 });
 
-/** What is turned on beside the plain setting: AdamW with the choices of before. */
-const variants = JSON.parse(readFileSync(join(root, "scripts/switches.json"), "utf8"));
+/** What is turned on beside the plain setting, AdamW with the choices of before; and which of them together. */
+const { switches, together } = JSON.parse(readFileSync(join(root, "scripts/switches.json"), "utf8"));
+const plain = "plain";
+const variants = [[], ...Object.keys(switches).map((name) => [name]), ...together];
+const nameOf = (variant) => variant.join(" + ") || plain;
+const flagsOf = (variant) => [
+  ...(variant.includes("muon") ? [] : ["--optimizer", "adamw"]),
+  ...variant.flatMap((name) => switches[name].flags),
+];
 const recipes = {
   book: { steps: 1500, measure: "perplexity" },
   translate: { steps: 700, measure: "chrf" },
   reviews: { steps: 800, measure: "accuracy" },
 };
 
-/** What is about the scores of tokens, and a classifier has none. */
-const noTokens = ["softcap", "untied"];
+/** A classifier has no scores of tokens. */
+const isFor = (recipe, name) => recipe !== "reviews" || !switches[name].tokens;
 
 const qkv = (...args) =>
   JSON.parse(
@@ -41,45 +49,46 @@ const qkv = (...args) =>
 
 const known = read();
 for (const recipe of values.only.split(",")) {
-  const wanted = positionals.length > 0 ? positionals : Object.keys(variants);
-  const names = wanted.filter((name) => recipe !== "reviews" || !noTokens.includes(name));
-  measureTimes(recipe, ["plain", ...names.filter((name) => name !== "plain")]);
-  for (let seed = 1; seed <= Number(values.seeds); seed++) for (const name of names) train(recipe, name, seed);
+  const wanted = variants.filter((variant) => positionals.length === 0 || positionals.includes(nameOf(variant)));
+  const able = wanted.filter((variant) => variant.every((name) => isFor(recipe, name)));
+  for (const name of new Set(able.flat())) if (!switches[name].free) measureTime(recipe, name);
+  for (let seed = 1; seed <= Number(values.seeds); seed++) for (const variant of able) train(recipe, variant, seed);
 }
 print();
 
-/** The time of a step, of short trainings in turns: four of five took longer. */
-function measureTimes(recipe, names) {
+/** The time of a step beside that of the plain setting, of short trainings in turns: four of five steps took longer. */
+function measureTime(recipe, name) {
   known.times[recipe] ??= {};
-  const times = known.times[recipe];
-  const wanted = names.filter((name) => times[name] === undefined);
-  if (wanted.length === 0) return;
-  const all = Object.fromEntries([...new Set(["plain", ...wanted])].map((name) => [name, []]));
+  if (known.times[recipe][name] !== undefined) return;
+  const all = { [plain]: [], [name]: [] };
   for (let round = 0; round < 3; round++)
-    for (const name of Object.keys(all)) {
-      const out = folder(`times-${recipe}-${name}`);
-      trained(recipe, name, out, "--steps", "60");
-      all[name].push(...steps(out).slice(10));
+    for (const variant of [[], [name]]) {
+      const out = folder(`times-${recipe}-${nameOf(variant)}`);
+      trained(recipe, variant, out, "--steps", "60", "--eval-every", "60");
+      all[nameOf(variant)].push(...steps(out).slice(10));
       rmSync(out, { recursive: true });
     }
-  const best = (name) => all[name].sort((a, b) => a - b)[Math.floor(all[name].length / 5)];
-  for (const name of Object.keys(all)) times[name] = best(name) / best("plain");
+  const best = (one) => all[one].sort((a, b) => a - b)[Math.floor(all[one].length / 5)];
+  known.times[recipe][name] = best(name) / best(plain);
   write();
 }
 
-function trained(recipe, name, out, ...more) {
-  const run = ["--recipe", recipe, ...variants[name], ...more, "--out", out, "--overwrite", "--quiet", "--threads", values.threads];
+const timeOf = (recipe, variant) => variant.reduce((time, name) => time * (known.times[recipe]?.[name] ?? 1), 1);
+
+function trained(recipe, variant, out, ...more) {
+  const run = ["--recipe", recipe, ...flagsOf(variant), ...more, "--out", out, "--overwrite", "--quiet", "--threads", values.threads];
   return qkv("train", ...run);
 }
 
-function train(recipe, name, seed) {
+function train(recipe, variant, seed) {
+  const name = nameOf(variant);
   known.runs[recipe] ??= {};
   known.runs[recipe][name] ??= {};
   const runs = known.runs[recipe][name];
   if (runs[seed]) return;
-  const count = Math.round(recipes[recipe].steps / known.times[recipe][name]);
+  const count = Math.round(recipes[recipe].steps / timeOf(recipe, variant));
   const out = folder(`switch-${recipe}-${name}-${seed}`);
-  const { validLoss } = trained(recipe, name, out, "--steps", `${count}`, "--seed", `${seed}`);
+  const { validLoss } = trained(recipe, variant, out, "--steps", `${count}`, "--seed", `${seed}`);
   const { [recipes[recipe].measure]: measure } = qkv("eval", out);
   rmSync(out, { recursive: true });
   runs[seed] = { steps: count, validLoss, [recipes[recipe].measure]: measure };
@@ -98,7 +107,7 @@ function print() {
       const losses = all.map(({ validLoss }) => validLoss);
       const range = `${Math.min(...losses).toFixed(4)} – ${Math.max(...losses).toFixed(4)}`;
       console.log(
-        `| ${name} | ${known.times[recipe][name].toFixed(3)} | ${all[0].steps} | ${mean(({ validLoss }) => validLoss).toFixed(4)} (${range}) | ${mean((one) => one[recipes[recipe].measure]).toFixed(4)} |`,
+        `| ${name} | ${timeOf(recipe, name === plain ? [] : name.split(" + ")).toFixed(3)} | ${all[0].steps} | ${mean(({ validLoss }) => validLoss).toFixed(4)} (${range}) | ${mean((one) => one[recipes[recipe].measure]).toFixed(4)} |`,
       );
     }
   }

@@ -89,12 +89,14 @@ it("heads that were given, of queries or of keys and values, fit the width that 
     }
 });
 
-it("batches are larger for an optimizer that works on every matrix in each step", () => {
+it("with Muon a model is larger, and so is a batch: it learns more from each token, and works on every matrix in each step", () => {
   for (const flops of amounts(1e12, 1e16)) {
     const [usual, muon] = [sizesFor({ ...book, flops }), sizesFor({ ...book, flops, optimizer: "muon" })];
-    expect({ ...muon, batch: usual.batch }).toEqual(usual);
-    expect(muon.batch).toBeGreaterThanOrEqual(usual.batch);
+    expect(parametersOf(muon, book)).toBeGreaterThanOrEqual(parametersOf(usual, book));
+    expect(muon.batch * (muon.context ?? 0)).toBeGreaterThan(8 * muon.width - (muon.context ?? 0)); // whole windows
   }
+  const table = [1, 5, 15, 30, 60].map((minutes) => sizesFor({ ...book, flops: 60 * minutes * 75e9, optimizer: "muon" }));
+  expect(table.map(({ layers, width }) => `${layers} × ${width}`)).toEqual(["2 × 96", "4 × 128", "4 × 160", "4 × 192", "6 × 192"]);
 });
 
 it("little data that is read often is dropped more of", () => {
