@@ -1,7 +1,7 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { array, bytesPerElement, type DType, type TypedArray } from "../base/arrays.ts";
 import { EngineError, GraphError } from "../base/errors.ts";
-import { Dim, numbers } from "../graph/dim.ts";
+import { type Dim, numbers } from "../graph/dim.ts";
 import type { Emitter, Loop, NodeOptions, OnnxAttribute, Value } from "../graph/emitter.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isInput, isParameter } from "../graph/leaves.ts";
@@ -10,18 +10,17 @@ import { type Solution, solveSymbols } from "../graph/solve.ts";
 import { anyRuntime, type Target } from "../graph/target.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { sameShape, type TensorType } from "../graph/type.ts";
-import { attributeProto, bodyProto, elementTypes, valueInfo } from "./messages.ts";
+import { attributeProto, elementTypes, valueInfo } from "./messages.ts";
 import {
-  type AttributeProto,
-  GraphProtoSchema,
   ModelProtoSchema,
   type NodeProto,
-  NodeProtoSchema,
   type TensorProto,
   TensorProtoSchema,
   type ValueInfoProto,
   ValueInfoProtoSchema,
 } from "./onnx_pb.ts";
+import { unrolled } from "./unrolled.ts";
+import { livingNodes, nodeProto, readBy, type Written, withBodies, withoutCopies } from "./written.ts";
 
 /** The ONNX that qkv writes: operator set 23, IR version 10, and for ONNX Runtime its own operators (com.microsoft, version 1). */
 export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
@@ -64,26 +63,6 @@ export const sequenceName = `${prefixes.internal}sequence`;
 /** A graph as the bytes of an ONNX model. */
 export function emitOnnx(graph: Graph, options: EmitOptions = {}): Uint8Array {
   return new ModelWriter(graph, options).bytes();
-}
-
-/** A node that is being written. */
-interface Written {
-  name?: string;
-  opType: string;
-  domain: string;
-  input: readonly Value[];
-  output: Value[];
-  attribute: AttributeProto[];
-  /** What a loop repeats. Its nodes also read values from outside. */
-  body?: Body;
-}
-
-interface Body {
-  readonly inputs: readonly ValueInfoProto[];
-  outputs: readonly ValueInfoProto[];
-  nodes: Written[];
-  /** So many of the outputs are carried, and must stay. */
-  readonly carried: number;
 }
 
 class ModelWriter implements Emitter {
@@ -179,7 +158,7 @@ class ModelWriter implements Emitter {
   }
 
   loop(loop: Loop): Value[] {
-    return this.target.can("scans") ? this.#scan(loop) : this.#unrolled(loop);
+    return this.target.can("scans") ? this.#scan(loop) : unrolled(this, loop);
   }
 
   #scan({ backward, carry, scanned, outputs, step }: Loop): Value[] {
@@ -215,33 +194,6 @@ class ModelWriter implements Emitter {
       carried: carry.length,
     };
     return values;
-  }
-
-  /** All steps one after the other. */
-  #unrolled({ time, backward, carry, scanned, outputs, step }: Loop): Value[] {
-    const count = time.knownFor(`a loop on ${this.target.name}, which has none,`);
-    const one = Dim.of(1);
-    const cut = scanned.map(({ value, type }) => {
-      const asNumbers = type.dtype === "bool" && !this.target.can("truths-moved"); // as where other ops move truths
-      const cast = (x: Value, to: DType) => (asNumbers ? this.node("Cast", [x], { to: this.typeNumber(to) }) : x);
-      const all = cast(value, "float32");
-      return Array.from({ length: count }, (_, t) => {
-        const slice = this.node("Slice", [all, this.integers([t]), this.integers([t + 1]), this.integers([0])]);
-        return cast(this.reshape(slice, [one, ...type.shape], type.shape), "bool");
-      });
-    });
-    const given: Value[][] = outputs.map(() => new Array(count));
-    let state = carry.map(({ start }): Value => start);
-    for (let i = 0; i < count; i++) {
-      const t = backward ? count - 1 - i : i;
-      const made = step(
-        state,
-        cut.map((parts) => parts[t]),
-      );
-      state = [...made.carry];
-      for (const [k, value] of made.outputs.entries()) given[k][t] = this.reshape(value, outputs[k].shape, [one, ...outputs[k].shape]);
-    }
-    return [...state, ...given.map((parts) => this.node("Concat", parts, { axis: 0 }))];
   }
 
   constant(dtype: DType, shape: readonly number[], data: TypedArray): Value {
@@ -428,64 +380,6 @@ class ModelWriter implements Emitter {
       );
     }
   }
-}
-
-/** The nodes that something reads. A loop gives nothing that nobody reads either, beside what it carries. */
-function livingNodes(nodes: readonly Written[], outputs: readonly Value[]): Written[] {
-  const read = new Set(outputs);
-  const living = nodes.toReversed().filter((node) => {
-    if (!node.output.some((value) => read.has(value))) return false;
-    const { body } = node;
-    if (body) {
-      const stays = node.output.map((value, i) => i < body.carried || read.has(value));
-      node.output = node.output.filter((_, i) => stays[i]);
-      const count = stays.slice(body.carried).filter(Boolean).length;
-      node.attribute = node.attribute.map((one) =>
-        one.name === "scan_output_directions" ? attributeProto(one.name, one.ints.slice(0, count).map(Number)) : one,
-      );
-      body.outputs = body.outputs.filter((_, i) => stays[i]);
-      body.nodes = livingNodes(
-        body.nodes,
-        body.outputs.map(({ name }) => name),
-      );
-    }
-    for (const value of readBy(node)) read.add(value);
-    return true;
-  });
-  return living.reverse();
-}
-
-/** What a node reads, the nodes inside it included. */
-const readBy = ({ input, body }: Written): Value[] => [...input, ...(body?.nodes.flatMap(readBy) ?? [])];
-
-const withBodies = (nodes: readonly Written[]): Written[] => nodes.flatMap((node) => [node, ...withBodies(node.body?.nodes ?? [])]);
-
-/** Without those copies at the end of a body whose original is made in the body, and has no other name yet: it takes the copy's name. */
-function withoutCopies(nodes: readonly Written[], outputs: readonly Value[]): Written[] {
-  const makers = new Map(nodes.flatMap((node) => node.output.map((value) => [value, node] as const)));
-  const renamed = new Map<Value, Value>();
-  const copies = new Set<Written>();
-  for (const output of outputs) {
-    const copy = makers.get(output) as Written;
-    const [original] = copy.input;
-    const maker = makers.get(original);
-    if (!maker || renamed.has(original)) continue;
-    maker.output[maker.output.indexOf(original)] = output;
-    renamed.set(original, output);
-    copies.add(copy);
-  }
-  const left = nodes.filter((node) => !copies.has(node));
-  for (const node of withBodies(left)) node.input = node.input.map((value) => renamed.get(value) ?? value);
-  return left;
-}
-
-function nodeProto({ body, input, attribute, ...node }: Written): NodeProto {
-  const inside = body && [
-    bodyProto(
-      create(GraphProtoSchema, { name: "step", node: body.nodes.map(nodeProto), input: [...body.inputs], output: [...body.outputs] }),
-    ),
-  ];
-  return create(NodeProtoSchema, { ...node, input: [...input], attribute: [...attribute, ...(inside ?? [])] });
 }
 
 /** A tensor's numbers in another file. */
