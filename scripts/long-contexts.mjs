@@ -34,7 +34,7 @@ async function one() {
   for (let i = 0; i < Number(steps); i++) {
     const [begin, used] = [performance.now(), process.cpuUsage()];
     last = await compiled.run(feeds, { weights, gradients });
-    optimizer.step(1e-3);
+    await optimizer.step(1e-3);
     times.push(performance.now() - begin);
     const { user, system } = process.cpuUsage(used);
     work.push((user + system) / 1000);

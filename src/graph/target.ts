@@ -22,6 +22,8 @@ export type Feature =
   | "logical-or"
   /** Loops over an axis of any length, as one operator (Scan); where there is none, the steps are written one after the other. */
   | "scans"
+  /** Nodes that are put into an order of the runtime's own, and sizes that are read for nothing, by which they can be kept in ours. */
+  | "order-kept"
   /** Weights in a file beside the model. */
   | "external-data";
 

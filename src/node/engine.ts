@@ -86,6 +86,7 @@ function ortOptions({ threads, folder, profile, denormals = "zero" }: SessionOpt
     // Our own lowering does the fusing; the optimiser would undo some of it.
     graphOptimizationLevel: "disabled",
     interOpNumThreads: 1,
+    enableMemPattern: false, // a plan of the memory would lie beside that of the first run: half as much again for W2, and no faster
     logSeverityLevel: 4, // failures come back as errors; ONNX Runtime need not print them too
     ...(threads === undefined ? {} : { intraOpNumThreads: threads }),
     ...(profile === undefined ? {} : { enableProfiling: true, profileFilePrefix: profile }),

@@ -20,7 +20,7 @@ import {
   ValueInfoProtoSchema,
 } from "./onnx_pb.ts";
 import { unrolled } from "./unrolled.ts";
-import { livingNodes, nodeProto, readBy, type Written, withBodies, withoutCopies } from "./written.ts";
+import { inOrder, livingNodes, nodeProto, readBy, type Written, withBodies, withoutCopies } from "./written.ts";
 
 /** The ONNX that qkv writes: operator set 23, IR version 10, and for ONNX Runtime its own operators (com.microsoft, version 1). */
 export const onnxVersions = { opset: 23, ir: 10, microsoft: 1 } as const;
@@ -49,6 +49,8 @@ export interface EmitOptions {
    * whoever makes a session knows its engine, passes it, and gets the faster form.
    */
   readonly target?: Target;
+  /** Whether gradients are computed one after the other, as they are here, wherever the engine has an order of its own: less stays in memory. */
+  readonly ordered?: boolean;
   /** The operator set; the newest that qkv knows if left out. Readers refuse one that they do not know, and none of ours needs more than 20. */
   readonly opset?: number;
   /** Names of outputs as they are, for a file that others read. If left out they have a prefix, which keeps them apart from inputs. */
@@ -110,7 +112,8 @@ class ModelWriter implements Emitter {
     const output = this.#declareOutputs();
     if (this.#options.sequence) output.unshift(this.#declareSequence());
     this.#refuseTooLarge();
-    const nodes = this.#livingNodes(output);
+    const living = this.#livingNodes(output);
+    const nodes = this.#options.ordered && this.target.can("order-kept") ? inOrder(living, gradientsAmong(output)) : living;
     const microsoft = withBodies(nodes).some(({ domain }) => domain === "com.microsoft");
     const model = create(ModelProtoSchema, {
       irVersion: BigInt(onnxVersions.ir),
@@ -400,6 +403,9 @@ const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray | Uint16Array): 
 
 /** The name of an output inside the model. It cannot clash with an input. */
 export const outputName = (name: string): string => `${prefixes.output}${name}`;
+
+const gradientsAmong = (outputs: readonly ValueInfoProto[]): Value[] =>
+  outputs.map(({ name }) => name).filter((name) => name.startsWith(outputName(prefixes.gradient)));
 
 /** The operators that a model uses, each once. */
 export const operatorsOf = (model: Uint8Array): string[] => {

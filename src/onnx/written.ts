@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Value } from "../graph/emitter.ts";
+import { prefixes } from "../graph/names.ts";
 import { attributeProto, bodyProto } from "./messages.ts";
 import { type AttributeProto, GraphProtoSchema, type NodeProto, NodeProtoSchema, type ValueInfoProto } from "./onnx_pb.ts";
 
@@ -82,3 +83,34 @@ export function nodeProto({ body, input, attribute, ...node }: Written): NodePro
   ];
   return create(NodeProtoSchema, { ...node, input: [...input], attribute: [...attribute, ...(inside ?? [])] });
 }
+
+const afterName = (place: number | string): Value => `${prefixes.internal}after.${place}`;
+
+/**
+ * The same nodes, and some after them that keep the given outputs in this order. ONNX Runtime walks back from the node that comes last of those that nobody reads, at each node to the input
+ * that was made last: so it would compute all that leads to the last gradient first, and what the others read would stay until then. Here the last node reads the size of each output, that of
+ * the first one as the last that was made. What a sum is made of counts as well: one of its parts may be there long before the other.
+ */
+export function inOrder(nodes: readonly Written[], outputs: readonly Value[]): Written[] {
+  const makers = new Map(nodes.flatMap((node) => node.output.map((value) => [value, node] as const)));
+  const wanted = new Set(outputs);
+  for (const value of wanted) {
+    const maker = makers.get(value);
+    if (maker?.opType === "Add" || maker?.opType === "Sum") for (const part of maker.input) wanted.add(part);
+  }
+  const ordered = nodes.flatMap(({ output }) => output.filter((value) => wanted.has(value)));
+  if (ordered.length < 2) return [...nodes];
+  const sizes = ordered.map((value, i) => node("Shape", [value], i, { start: 0, end: 1 }));
+  const last = node(
+    "Concat",
+    sizes.map(({ output }) => output[0]),
+    "all",
+    { axis: 0 },
+  );
+  return [...nodes, ...sizes.toReversed(), last];
+}
+
+const node = (opType: string, input: readonly Value[], place: number | string, attributes: Readonly<Record<string, number>>): Written => ({
+  ...{ name: afterName(place), opType, domain: "", input, output: [afterName(place)] },
+  attribute: Object.entries(attributes).map(([name, value]) => attributeProto(name, value)),
+});

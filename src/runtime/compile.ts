@@ -184,7 +184,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
 
   async #program(sizes: Sizes): Promise<Program> {
     const graph = await this.graph(sizes);
-    const { device, folder, profile, denormals, gradientOf, inPlace = false } = this.#options;
+    const { device, folder, profile, denormals, gradientOf, keeps = "everything", inPlace = false } = this.#options;
     const { threads } = device;
     const differentiates = gradientOf !== undefined;
     const { target, weights } = this.#emitOptions();
@@ -200,6 +200,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
       const model = emitOnnx(part, {
         target,
         weights: source,
+        ordered: keeps !== "everything", // what is computed again is wanted late, and gone soon
         sequence: (differentiates || inPlace) && this.#engine.can("outputs-in-place"),
       });
       const session = await sessionOnDevice(this.#engine, model, { threads, folder, profile, denormals, keep }, part, (bind) =>

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
@@ -82,4 +85,26 @@ it.each(Object.entries(models))("%s: the gradients are the same, and the peak of
   const patterns = await run("all but patterns");
   expect([patterns.loss, patterns.gradients]).toEqual([kept.loss, kept.gradients]);
   expect(patterns.peak).toBeLessThan(kept.peak);
+});
+
+it.each(Object.entries(models))("%s: the engine computes gradients in our order, each as soon as it can", async (_, model) => {
+  const ran = async (keeps: Keeps) => {
+    const folder = mkdtempSync(join(tmpdir(), "qkv-order-"));
+    const fn = modelLoss(model);
+    const compiled = compile(fn, { device, gradientOf: "loss", outputs: ["loss"], keeps, profile: join(folder, "run") });
+    const layout = parametersOf(fn);
+    const run = { weights: initialise(layout, chance(1)), gradients: new ParameterBuffer(layout), chance: chance(5) };
+    await compiled.run(feedsOf(model), run);
+    const used = Object.values(fn.inputs).flatMap(({ shape }) => shape.flatMap(({ symbols }) => symbols)) as (keyof typeof bound)[];
+    await compiled.endProfiling(Object.fromEntries(used.map((symbol) => [symbol, bound[symbol]])));
+    await compiled.release();
+    const events = readdirSync(folder).flatMap((file) => JSON.parse(readFileSync(join(folder, file), "utf8")));
+    return events.filter(({ cat, name }) => cat === "Node" && name.endsWith("_kernel_time")).map(({ name }): string => name);
+  };
+  const names = await ran("block inputs");
+  const sizes = names.flatMap((name, i) => (/after\.\d/.test(name) ? [{ place: Number(/after\.(\d+)/.exec(name)?.[1]), i }] : []));
+  expect(sizes.length).toBeGreaterThan(20);
+  expect(sizes.map(({ place }) => place)).toEqual(sizes.map((_, i) => i));
+  expect(sizes[0].i).toBeLessThan(0.7 * names.length); // most of the way back is still to come
+  expect((await ran("everything")).some((name) => name.includes("after."))).toBe(false);
 });
