@@ -47,7 +47,7 @@ export async function measureCost(cost: ModelCost, threads: number): Promise<Cos
   const timings = new Map<PhaseName, Timing>();
   let [bestProduct, bestStream] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   const workload = trainingWorkload(model, cost);
-  const step = await trainingStep(workload, nodeDevice({ threads }));
+  const step = await trainingStep(workload, nodeDevice({ threads }), { optimizer: cost.optimizer });
   for (const name of phaseNames.filter((one) => phases[one])) {
     const { run, release } =
       name === "training" ? step : inference(phaseOf(name, model, extentOf(cost)) as Phase, model, step.weights, threads);

@@ -1,15 +1,21 @@
 import { chance } from "../base/chance.ts";
 import { compile, parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
-import { AdamW } from "../training/adam.ts";
+import { type OptimizerName, optimizer as optimizerOf } from "../training/optimizers.ts";
 import { initialise } from "../weights/initialise.ts";
 import { batchesOf, type Workload } from "./workloads.ts";
 
-/** Forward, backward and AdamW with clipping, on tokens that can be learned. */
-export async function trainingStep(workload: Workload, device: Device, profile?: string) {
+export interface StepOptions {
+  readonly profile?: string;
+  readonly optimizer?: OptimizerName;
+}
+
+/** Forward, backward and the optimizer (AdamW) with clipping, on tokens that can be learned. */
+export async function trainingStep(workload: Workload, device: Device, { profile, optimizer: name = "adamw" }: StepOptions = {}) {
   const { loss, sizes, burst, symbols } = workload;
   const layout = parametersOf(loss, { bind: sizes });
-  const optimizer = new AdamW(layout, { beta2: 0.99, weightDecay: 0.1, clip: 1 });
+  const optimizer = optimizerOf(name, layout, { beta2: 0.99, weightDecay: 0.1, clip: 1 });
+  optimizer.prepare(device);
   initialise(layout, chance(1), optimizer.weights);
   const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], device, profile, symbols });
   const start = performance.now();
@@ -31,7 +37,10 @@ export async function trainingStep(workload: Workload, device: Device, profile?:
     weights,
     parameters: layout.total,
     compileMs,
-    release: () => compiled.release(),
+    release: async () => {
+      await compiled.release();
+      await optimizer.release();
+    },
     endProfiling: () => compiled.endProfiling(sizes),
   };
 }

@@ -81,7 +81,8 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   if (options.measure && again !== undefined)
     throw new ConfigError(`--measure times a step that keeps everything, so ${again} has no meaning beside it`);
   const keeps = options.measure ? "everything" : keepsOf(again === undefined ? training : wanted);
-  const found = await cost(config, { keeps, batch, length, sourceLength, decode, device: nodeDevice() });
+  const optimizer = run === undefined ? "adamw" : training.optimizer;
+  const found = await cost(config, { keeps, batch, length, sourceLength, decode, optimizer, device: nodeDevice() });
   if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
   const measured = options.measure ? await measureCost(found, options.threads) : undefined;
   const facts = costFacts(found, { total: trainingTotal(found, options.tokens), preset, measured });

@@ -10,8 +10,10 @@ import { parametersOf } from "../runtime/compile.ts";
 import type { Device } from "../runtime/device.ts";
 import type { Keeps } from "../runtime/pipeline.ts";
 import { numbersInMatrices } from "../training/muon.ts";
+import type { OptimizerName } from "../training/optimizers.ts";
 import { activationMemory } from "./memory.ts";
 import { type Amount, bound, layerOf, type NodeCost, nodeCosts, nothing, plus, type Sizes } from "./nodes.ts";
+import { optimizerCosts } from "./optimizer.ts";
 import { checkExtent, type Extent, type Phase, type PhaseName, phaseGraph, phaseNames, phaseOf } from "./phases.ts";
 
 // The exact cost of a model, read off the graphs that run. A product of matrices is 2mnk; an exponential, a root or a sine is one
@@ -28,6 +30,8 @@ export interface CostOptions {
   readonly phases?: readonly PhaseName[];
   /** What a training step keeps for its way back; everything if left out. */
   readonly keeps?: Keeps;
+  /** What moves the weights in a training step; AdamW if left out. */
+  readonly optimizer?: OptimizerName;
   /** What folds constants; nothing else is computed. */
   readonly device: Device;
   /** Aborted, it leaves off before the next phase, and throws the signal's reason. */
@@ -68,6 +72,8 @@ export interface ModelCost extends Omit<Extent, "sourceLength"> {
   readonly model: ModelConfig;
   readonly sourceLength?: number;
   readonly parameters: number;
+  /** What moves them in a training step. */
+  readonly optimizer: OptimizerName;
   /** How many of these are in matrices that hidden states are multiplied by. */
   readonly matrices: number;
   /** Keys and values (or an RNN's states) that decoding keeps once `decode` tokens are there. */
@@ -75,13 +81,18 @@ export interface ModelCost extends Omit<Extent, "sourceLength"> {
   readonly phases: { readonly [Name in PhaseName]?: PhaseCost };
 }
 
-/** FLOPs and bytes that AdamW with clipping takes for one parameter: the norm reads 4 bytes, the update reads 16 and writes 12. */
-export const adamw = { flops: 17, bytes: 32 } as const;
-
 const outside = "outside the layers";
 
 export async function cost(config: ModelConfig, options: CostOptions): Promise<ModelCost> {
-  const { batch = 1, length = config.context, sourceLength = length, decode = length, phases = phaseNames, device } = options;
+  const {
+    batch = 1,
+    length = config.context,
+    sourceLength = length,
+    decode = length,
+    phases = phaseNames,
+    optimizer = "adamw",
+    device,
+  } = options;
   const extent = { batch, length, sourceLength, decode };
   checkExtent(config, extent);
   const layout = parametersOf(modelLoss(config));
@@ -91,7 +102,7 @@ export async function cost(config: ModelConfig, options: CostOptions): Promise<M
     const phase = phaseOf(name, config, extent, options.keeps);
     if (!phase) continue;
     const graph = await phaseGraph(phase, device);
-    found[name] = phaseCost(graph, phase.sizes, layout, name);
+    found[name] = phaseCost(graph, phase.sizes, layout, name === "training" ? await optimizerCosts(optimizer, layout, device) : []);
   }
   const { total: parameters } = layout;
   const matrices = numbersInMatrices(layout);
@@ -103,6 +114,7 @@ export async function cost(config: ModelConfig, options: CostOptions): Promise<M
     ...(readsSource(config) && { sourceLength }),
     decode,
     parameters,
+    optimizer,
     matrices,
     kvCacheBytes,
     phases: found,
@@ -115,19 +127,11 @@ function keptBetweenTokens(step: Phase | undefined, past: number): number {
   return kept.reduce((total, type) => total + bound(byteSize(type), { ...step?.sizes, past }), 0);
 }
 
-function phaseCost(graph: Graph, sizes: Sizes, layout: ParameterLayout, name: PhaseName): PhaseCost {
+function phaseCost(graph: Graph, sizes: Sizes, layout: ParameterLayout, steps: readonly NodeCost[]): PhaseCost {
   const nodes = graphNodes(graph).filter((node) => !isLeaf(node));
-  const step: NodeCost = {
-    part: "optimizer",
-    operation: "adamw",
-    layer: undefined,
-    flops: adamw.flops * layout.total,
-    products: 0,
-    bytes: adamw.bytes * layout.total,
-  };
-  const costs = [...nodes.flatMap((node) => nodeCosts(node, sizes)), ...(name === "training" ? [step] : [])];
+  const costs = [...nodes.flatMap((node) => nodeCosts(node, sizes)), ...steps];
   const total = costs.reduce(plus, nothing);
-  const counts = tally([...nodes.map(({ op }) => [op.name, 1] as const), ["adamw", 1]]);
+  const counts = tally([...nodes.map(({ op }) => [op.name, 1] as const), ...steps.map(({ operation }) => [operation, 1] as const)]);
   const memory = activationMemory(graph, sizes);
   const attends = tally(nodes.filter(isAttend).map(({ scope }) => [scope, 1] as const));
   return {

@@ -88,6 +88,13 @@ function batchesOf(layout: ParameterLayout): Batch[] {
   });
 }
 
+/** What makes the matrices of a layout orthogonal in one step: each function, and how many matrices it is given at once. */
+export const muonProducts = (layout: ParameterLayout) =>
+  batchesOf(layout).map(({ rows, cols, matrices }) => ({
+    fn: orthogonalFunction(rows, cols, { iterations: usualIterations, scale: scaleOf({ rows, cols }) }),
+    n: matrices.length,
+  }));
+
 const numbersIn = ({ rows, cols, matrices }: Batch): number => rows * cols * matrices.length;
 
 type Orthogonalise = CompiledFunction<ReturnType<typeof orthogonalFunction>["inputs"], { y: Tensor }>;

@@ -129,7 +129,15 @@ async function counted(
   signal.throwIfAborted();
   const before = known.get(key);
   const facts =
-    before ?? costFactsOf(await cost(model, { batch, length, sourceLength, decode, keeps, signal, device: deviceOf(undefined) }), options);
+    before ??
+    costFactsOf(
+      await cost(model, {
+        ...{ batch, length, sourceLength, decode, keeps, signal },
+        optimizer: options.optimizer,
+        device: deviceOf(undefined),
+      }),
+      options,
+    );
   known.delete(key);
   known.set(key, facts);
   for (const oldest of known.keys()) if (known.size > mostKnown) known.delete(oldest);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { adamw, type ModelCost } from "../../src/cost/cost.ts";
+import type { ModelCost } from "../../src/cost/cost.ts";
 import { lectureNotes, lectureRows } from "../../src/cost/lecture.ts";
+import { adamw } from "../../src/cost/optimizer.ts";
 import { phaseNames, phaseOf } from "../../src/cost/phases.ts";
 import { published, trainingTotal } from "../../src/cost/training.ts";
 import { graphCost } from "../../src/graph/cost.ts";
@@ -39,6 +40,24 @@ describe("a cost is that of the graph that runs", () => {
       }
       expect(counted.intensity).toBe(counted.flops / counted.bytes);
     }
+  });
+
+  it("a step of Muon has the products that make each matrix orthogonal, and AdamW for the rest", async () => {
+    const config = modelConfig({ model: "decoder", ...sizes });
+    const [usual, found] = [await cost(config, extent), await cost(config, { ...extent, optimizer: "muon" })];
+    const [width, layers] = [24, 2];
+    // Three iterations: a square matrix takes nine products of its side; one four times as long two with its long side, and nine of its short one.
+    const cube = 2 * width ** 3;
+    const products = layers * (4 * 9 * cube + 2 * (2 * 4 + 9) * cube);
+    expect(part(found, "optimizer")?.products).toBe(products);
+    const [before, after] = [part(usual, "optimizer")?.flops ?? 0, part(found, "optimizer")?.flops ?? 0];
+    expect(before).toBe(adamw.flops * usual.parameters);
+    expect(after).toBeGreaterThan(products);
+    expect(after).toBeLessThan(1.3 * products + before);
+    const named = (of: ModelCost) =>
+      of.phases.training?.operations.filter(({ name }) => ["adamw", "muon"].includes(name)).map(({ name }) => name);
+    expect([named(usual), named(found)]).toEqual([["adamw"], ["muon", "adamw"]]);
+    expect(found.phases.training?.flops).toBe((usual.phases.training?.flops ?? 0) - before + after);
   });
 
   it("refuses lengths that a learned table has no positions for", async () => {
