@@ -26,7 +26,7 @@ describe("qkv", () => {
   });
 
   it("prints one line of JSON for a bench, in the promised form", () => {
-    const { status, stdout } = qkv("bench", "train", "--only", "W1", "--json");
+    const { status, stdout } = qkv("bench", "train", "--only", "W1", "--threads", "1", "--json");
     expect(status).toBe(0);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
     const result = JSON.parse(stdout);
@@ -41,7 +41,7 @@ describe("qkv", () => {
   });
 
   it("prints one line of JSON for the decoding of a small model, in the promised form", () => {
-    const { status, stdout } = qkv("bench", "decode", "--preset", "w1", "--json");
+    const { status, stdout } = qkv("bench", "decode", "--preset", "w1", "--threads", "1", "--json");
     expect([status, stdout.split("\n").length]).toEqual([0, 2]);
     const { floor, single, prefill, batch8, q4, peakMemoryBytes } = JSON.parse(stdout);
     for (const one of [single.context128, single.context1000])
