@@ -2,6 +2,7 @@ import type { CostMeasure } from "../bench/measured-cost.ts";
 import type { ModelCost } from "../cost/cost.ts";
 import { lectureNotes, lectureRows } from "../cost/lecture.ts";
 import { published, type TrainingTotal } from "../cost/training.ts";
+import { remembered } from "../training/optimizers.ts";
 
 export interface Extras {
   readonly total?: TrainingTotal;
@@ -13,11 +14,13 @@ export type CostFacts = ReturnType<typeof costFacts>;
 
 /** Everything that is printed, as one value; what stands at the top is of a training step. */
 export function costFacts(cost: ModelCost, { total, preset, measured }: Extras) {
-  const { model, parameters, batch, length, sourceLength, decode, kvCacheBytes, phases } = cost;
+  const { model, parameters, optimizer, matrices, batch, length, sourceLength, decode, kvCacheBytes, phases } = cost;
   const { flops, bytes, intensity, activationBytes, parts, operations, layers } = phases.training ?? {};
   return {
     model,
     parameters,
+    optimizer,
+    stateBytes: 4 * remembered(optimizer, { trained: parameters, matrices }),
     batch,
     length,
     ...(sourceLength !== undefined && { sourceLength }),

@@ -31,7 +31,17 @@ export function report(facts: CostFacts): string {
   return sections.join("\n\n");
 }
 
-function introduction({ model: given, parameters, batch, length, sourceLength, decode, kvCacheBytes }: CostFacts): string {
+function introduction({
+  model: given,
+  parameters,
+  optimizer,
+  stateBytes,
+  batch,
+  length,
+  sourceLength,
+  decode,
+  kvCacheBytes,
+}: CostFacts): string {
   const model = architectureOf(given, "this report");
   const kind = model.model === "rnn" ? `${model.cell}, ` : `${headsOf(model)}, `;
   const source = sourceLength === undefined ? "" : `, source ${grouped(sourceLength)}`;
@@ -39,7 +49,7 @@ function introduction({ model: given, parameters, batch, length, sourceLength, d
   const cache = model.model === "rnn" ? "states kept" : "KV-cache   ";
   return [
     `${model.model}: ${model.layers} ${model.layers === 1 ? "layer" : "layers"}, ${kind}width ${model.width}, vocabulary ${grouped(model.vocab)}`,
-    `parameters  ${grouped(parameters)} (${bytes(4 * parameters)}; with gradients and AdamW's state ${bytes(16 * parameters)})`,
+    `parameters  ${grouped(parameters)} (${bytes(4 * parameters)}; with gradients and ${optimizerTitles[optimizer]}'s state ${bytes(8 * parameters + stateBytes)})`,
     `counted at  batch ${grouped(batch)}, length ${grouped(length)}${source}${token}`,
     ...(kvCacheBytes > 0 ? [`${cache} ${bytes(kvCacheBytes)}${cacheSum(model, batch, decode, kvCacheBytes)}`] : []),
   ].join("\n");
@@ -54,21 +64,22 @@ function cacheSum({ layers, width }: Architecture, batch: number, decode: number
   return ` = 2 · ${batch} · ${decode} time · ${width} width · ${layers} layers × 4 bytes`;
 }
 
+const optimizerTitles: Readonly<Record<CostFacts["optimizer"], string>> = { adamw: "AdamW", adam: "Adam", sgd: "SGD", muon: "Muon" };
+
 const phaseTitles: Readonly<Record<PhaseName, string>> = {
-  training: "training step (AdamW)",
+  training: "training step",
   sequence: "whole sequence, forward",
   token: "one decoded token",
 };
 
-function phaseTable({ phases }: CostFacts): string {
+function phaseTable({ phases, optimizer }: CostFacts): string {
   const rows = phaseNames.flatMap((name) => {
     const phase = phases[name];
     if (!phase) return [];
     const kept = phase.keptBytes > 0 ? bytes(phase.keptBytes) : "";
     const share = percent(phase.products / phase.flops);
-    return [
-      [phaseTitles[name], flops(phase.flops), share, bytes(phase.bytes), phase.intensity.toFixed(1), bytes(phase.activationBytes), kept],
-    ];
+    const title = name === "training" ? `${phaseTitles[name]} (${optimizerTitles[optimizer]})` : phaseTitles[name];
+    return [[title, flops(phase.flops), share, bytes(phase.bytes), phase.intensity.toFixed(1), bytes(phase.activationBytes), kept]];
   });
   const header = ["", "arithmetic", "in products", "moved", "FLOP/B", "activations", "kept for way back"];
   const words = "activations: the most bytes alive at once; kept: those that the backward pass reads again";

@@ -56,8 +56,8 @@ interface Options extends RankOptions {
 }
 
 const form = `
-With --json: {"model","parameters","batch","length","sourceLength"?,"decode","flops","bytes","intensity","activationBytes",
-"kvCacheBytes","parts","operations","layers","phases":{"training","sequence","token"},"lecture":{"sequence","token"},"notes",
+With --json: {"model","parameters","optimizer","stateBytes","batch","length","sourceLength"?,"decode","flops","bytes","intensity",
+"activationBytes","kvCacheBytes","parts","operations","layers","phases":{"training","sequence","token"},"lecture":{"sequence","token"},"notes",
 "total"?,"published"?,"measured"?}. A phase has flops, products (the part of them in products of matrices), bytes, intensity,
 activationBytes (the most that is alive at once), keptBytes (what the way back reads again), parts, operations and layers; those
 at the top are of a training step. Bytes are bytes, intensities FLOPs for each byte.`;
