@@ -13,7 +13,7 @@ export interface Contestant {
   readonly prepare?: () => Promise<unknown>;
 }
 
-/** The thread pool of an idle session spins for a moment and would slow down the next one. */
+/** An engine whose idle sessions spin for a moment would slow down the next one. */
 const rest = 30;
 
 /**

@@ -93,7 +93,7 @@ export async function rankFacts(asked: Asked) {
   const training = shardOptimizer ? dividable(asked.training) : asked.training;
   const { accumulate = training.accumulate, latency = usualLatency, tokens: all } = asked;
   const device = nodeDevice();
-  const counted = await cost(config, { ...extent(asked), batch, phases: ["training"], keeps: keepsOf(training), device }); // without the optimizer
+  const counted = await cost(config, { ...extent(asked), batch, phases: ["training"], keeps: keepsOf(training), device }); // any optimizer: its part is taken off
   const measured = asked.threads === undefined ? undefined : await measuredShare(asked, asked.threads);
   const work = workOf(counted, training, accumulate);
   const way: Way = { compress, shardOptimizer };
