@@ -73,7 +73,9 @@ function measureTime(recipe, name) {
   write();
 }
 
-const timeOf = (recipe, variant) => variant.reduce((time, name) => time * (known.times[recipe]?.[name] ?? 1), 1);
+function timeOf(recipe, variant) {
+  return variant.reduce((time, name) => time * (known.times[recipe]?.[name] ?? 1), 1);
+}
 
 function trained(recipe, variant, out, ...more) {
   const run = ["--recipe", recipe, ...flagsOf(variant), ...more, "--out", out, "--overwrite", "--quiet", "--threads", values.threads];
