@@ -74,6 +74,7 @@ export const modelFlags: readonly Option[] = [
   number("--softcap <n>", "--score-cap and --scores-cap at once", positive),
   new Option("--qk-norm", whatIs("model.qkNorm")),
   new Option("--value-residual", whatIs("model.valueResidual")),
+  new Option("--no-cross-positions", whatWithout("model.crossPositions")),
   number("--window <n>", whatIs("model.window"), wholeNumber),
   number("--window-every <n>", whatIs("model.windowEvery"), wholeNumber),
   choice("--attention <kind>", whatIs("model.attention"), mixKinds),

@@ -55,6 +55,8 @@ export interface AttentionConfig extends PositionSettings {
   readonly bias?: BiasKind;
   /** Whether queries and keys of each head are normalised before they are turned and compared. */
   readonly qkNorm?: boolean;
+  /** Whether those of cross-attention are turned too (rotary): queries by their places in the target, keys by theirs in the source. */
+  readonly crossPositions?: boolean;
   readonly epsilon?: number;
   /** How many keys a query sees in self-attention: itself and those before it, in an encoder as many after it. */
   readonly window?: number;
@@ -86,6 +88,8 @@ export interface AttentionInputs {
   readonly known?: KeysAndValues;
   /** Tokens before these, which are seen too. */
   readonly past?: Past;
+  /** Where the queries of cross-attention stand, when they go on after others; from 0 on if left out. */
+  readonly places?: Places;
   readonly causal?: boolean;
   /** Which keys a query may see: bool, broadcasting to [batch, head, query, key]. */
   readonly allowed?: Tensor;
@@ -114,12 +118,11 @@ export const attention = layer("heads", (p, x: Tensor, config: AttentionConfig, 
   const { causal = false, allowed, output, past } = inputs;
   const width = x.shape[2].known;
   const [q0, k0, v] = projections(p, x, config, inputs);
-  const own = !inputs.source && !inputs.known;
-  const order = { causal, places: past?.places, table: inputs.relative };
-  const { rotate = (y: Tensor) => y, bias } = own ? attentionPositions(p, config.positions, q0, order, config) : {};
-  const q = p.tap("q", rotate(q0)); // [batch, head, query, size]
-  const k = p.tap("k", rotate(k0)); // [batch, kvHead, key, size]
-  const window = own ? config.window : undefined;
+  const placed = isCross(inputs) ? placedAcross(p, q0, k0, config, inputs) : placedWithin(p, q0, k0, config, inputs);
+  const { bias } = placed;
+  const q = p.tap("q", placed.q); // [batch, head, query, size]
+  const k = p.tap("k", placed.k); // [batch, kvHead, key, size]
+  const window = isCross(inputs) ? undefined : config.window;
   const values = inputs.firstValues ? mixedValues(p, v, inputs.firstValues) : v;
   const parts = { q, k, v: p.tap("v", values), bias, causal: causal && config.mask !== "none", window, allowed, past };
   const mixed = p.tap("mixed", isPlain(p, config) ? fused(p, parts, config) : stepByStep(p, parts, config)); // [batch, head, query, size]
@@ -136,6 +139,35 @@ function projections(p: Scope, x: Tensor, config: AttentionConfig, { source, kno
   if (known) return [normed("q", queries(p, x, options)), known.k, known.v];
   const [q, k, v] = source ? [queries(p, x, options), ...sourceProjections(p, source, options)] : selfProjections(p, x, options);
   return [normed("q", q), normed("k", k), v];
+}
+
+const isCross = ({ source, known }: AttentionInputs): boolean => source !== undefined || known !== undefined;
+
+/** Queries and keys that know their places, and what places add to the scores. */
+interface Placed {
+  readonly q: Tensor;
+  readonly k: Tensor;
+  readonly bias?: Tensor;
+}
+
+/** Of one sequence. */
+function placedWithin(p: Scope, q: Tensor, k: Tensor, config: AttentionConfig, inputs: AttentionInputs): Placed {
+  const { causal = false, past, relative } = inputs;
+  const order = { causal, places: past?.places, table: relative };
+  const { rotate = (x: Tensor) => x, bias } = attentionPositions(p, config.positions, q, order, config);
+  return { q: rotate(q), k: rotate(k), bias };
+}
+
+/** Of a target and its source, which are counted each from its own beginning. Keys that are known were turned when they were made. */
+function placedAcross(p: Scope, q: Tensor, k: Tensor, config: AttentionConfig, { known, places }: AttentionInputs): Placed {
+  return { q: turnedAcross(p, q, config, places), k: known ? k : turnedAcross(p, k, config) };
+}
+
+function turnedAcross(p: Scope, x: Tensor, config: AttentionConfig, places?: Places): Tensor {
+  if (!config.crossPositions) return x;
+  const { rotate } = attentionPositions(p, config.positions, x, { causal: false, places }, config);
+  if (!rotate) throw new GraphError(`at ${p.path}: only rotary positions reach into cross-attention, not ${config.positions} ones`);
+  return rotate(x);
 }
 
 /** λ₁ v + λ₂ v₁ with two learned numbers (Zhou et al. 2024): what tokens were in the first layer stays within reach. */
@@ -155,7 +187,7 @@ export const hasBias = ({ bias = "all" }: Pick<AttentionConfig, "bias">, what: "
 /** The keys and values that cross-attention has for a source, to be computed once and used as `known`. */
 export const knownSource = layer((p, source: Tensor, config: AttentionConfig): KeysAndValues => {
   const [k, v] = sourceProjections(p, source, headOptions(p, source.shape[2].known, config));
-  return { k: headNorm(p, "k", k, config), v };
+  return { k: turnedAcross(p, headNorm(p, "k", k, config), config), v };
 });
 
 function headOptions(p: Scope, width: number, config: AttentionConfig, weight?: Initialiser): HeadOptions {

@@ -68,7 +68,7 @@ function sublayers(p: Scope, config: BlockConfig, inputs: BlockInputs): Sublayer
   const { causal, allowed, past, memory, relative, firstValues, weight, output } = inputs;
   const { hidden, activation } = config;
   const asked = memory && ("known" in memory ? { known: memory.known } : { source: memory.states });
-  const given = { ...asked, allowed: memory?.allowed, weight, output };
+  const given = { ...asked, places: past?.places, allowed: memory?.allowed, weight, output };
   const bias = hasBias(config, "feedforward");
   return [
     {

@@ -155,6 +155,10 @@ const encoderDecoderSchema = z.strictObject({
   decoderLayers: layerCount.optional().describe("blocks of the decoder; as many as the encoder has if left out"),
   decoderHeads: count.optional().describe("heads of the decoder; as many as the encoder has if left out"),
   decoderHidden: whole(1, 8_000_000).optional().describe("size inside the decoder's feed-forward layers; the encoder's if left out"),
+  crossPositions: z
+    .boolean()
+    .default(false)
+    .describe("rotary: whether queries and keys of cross-attention are turned too, each by its place in its own sequence"),
   ...scoreFields,
 });
 
@@ -249,6 +253,11 @@ export function encoderDecoderConfig(given: EncoderDecoderInput): EncoderDecoder
     config.attention === "free",
     "attention",
     "parameter-free attention is self-attention, and an encoder–decoder needs cross-attention too",
+  );
+  refuseIf(
+    config.crossPositions && config.positions !== "rotary",
+    "crossPositions",
+    sentence`only rotary positions reach into cross-attention, and these are ${config.positions}; use it with ${setting("positions", "rotary")}`,
   );
   return config;
 }

@@ -7,7 +7,7 @@ import { decoderSide, type EncoderDecoderConfig, type EncoderDecoderInput, encod
 import { continued, final, headSizes, keptInputs, lastOf, nextToken, stepInputs } from "./continuation.ts";
 import { type LossOptions, modeOf, type Pair, pairLoss } from "./losses.ts";
 import { effective, type Mode } from "./mode.ts";
-import { embedded, keyMask, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
+import { blockConfig, embedded, keyMask, realPlaces, realPositions, stack, tokenScores, tokenTable } from "./transformer.ts";
 
 export const targetTable = (p: Scope, config: EncoderDecoderConfig): Tensor => tokenTable(p, "tokens", config.vocab, config);
 
@@ -69,7 +69,10 @@ export function encoderDecoderSteps(given: EncoderDecoderInput) {
       const p = root.at("model");
       const table = sourceTable(p, config) ?? targetTable(p, config);
       const states = encodedSource(p, table, inputs.source, inputs.lengths, config);
-      const known = Array.from({ length: side.layers }, (_, i) => knownSource(p.at("decoder").at("block", i).at("cross"), states, side));
+      const writer = p.at("decoder");
+      const known = Array.from({ length: side.layers }, (_, i) =>
+        knownSource(writer.at("block", i).at("cross"), states, blockConfig(side, i)),
+      );
       const arrays = known.flatMap(({ k, v }) => [k, v]);
       return Object.fromEntries(keptSource(config).map(({ input }, i) => [input, arrays[i]]));
     }),

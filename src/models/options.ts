@@ -360,6 +360,18 @@ export const modelOptions: readonly Option[] = [
       { ...llama, usual: 8192 },
     ],
     [
+      "model.crossPositions",
+      toggle,
+      "rotary: places are told in cross-attention too",
+      "Where a target and its source go the same way, each token is found near its own place. Without this, cross-attention has to find it by its content alone, which takes far longer to learn.",
+      {
+        models: ["encoder-decoder"],
+        chosen: "on beside rotary positions",
+        without: "rotary: no places in cross-attention",
+        needs: { "model.positions": ["rotary"] },
+      },
+    ],
+    [
       "model.relativeShared",
       toggle,
       "relative: one table for all layers",

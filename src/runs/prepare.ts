@@ -370,9 +370,14 @@ export function modelWith(
 ): Architecture {
   const labelled = task === "mlm" ? {} : { labels, labelling };
   const tasked = name === "encoder" ? { task, ...labelled } : name === "rnn" ? { task } : {};
-  const chosen = { ...modelDefaults(task, name, device), ...(context === undefined ? {} : { context }), ...given };
+  const chosen: Readonly<Record<string, unknown>> = {
+    ...modelDefaults(task, name, device),
+    ...(context === undefined ? {} : { context }),
+    ...given,
+  };
   const inside = hasGate(chosen) ? { hidden: gatedHidden(chosen.width) } : {};
-  return modelConfig({ ...inside, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
+  const across = name === "encoder-decoder" && chosen.positions === "rotary" ? { crossPositions: true } : {};
+  return modelConfig({ ...inside, ...across, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
 }
 
 const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>

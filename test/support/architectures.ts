@@ -35,6 +35,7 @@ const own = [
   { model: "encoder", task: "tag" },
   { model: "encoder", pool: "class" },
   { model: "encoder-decoder", tie: false, sourceVocab: 7 },
+  { model: "encoder-decoder", positions: "rotary", crossPositions: true },
   ...["decoder", "encoder", "encoder-decoder"].map((model) => ({ model, valueResidual: true, zeroInit: true, activation: "relu2" })),
 ];
 

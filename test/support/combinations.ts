@@ -70,8 +70,13 @@ const published = {
 /** How tokens are scored. */
 export const scoring = { scoresBias: [false, true], scoresScale: [undefined, 0.5], scoresCap: [undefined, 2], tie: [true, false] };
 
-/** A decoder that is unlike its encoder. */
-export const sides = { decoderLayers: [undefined, 1], decoderHeads: [undefined, 1], decoderHidden: [undefined, 10] };
+/** A decoder that is unlike its encoder, and what it knows of its places. */
+export const sides = {
+  decoderLayers: [undefined, 1],
+  decoderHeads: [undefined, 1],
+  decoderHidden: [undefined, 10],
+  crossPositions: [false, true],
+};
 
 /** Few models with the options of published ones, by a name for each; every two that go together occur together. */
 export function publishedModels(given: Partial<ModelInput>, own: Choices = {}): (readonly [name: string, settings: Combination])[] {

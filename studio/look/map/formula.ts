@@ -76,7 +76,8 @@ const projection =
         : row(sized(x, rows, width), sized(sub("W", weight), width, count && size && count * size));
     const projected = biased(config, "qkv") ? row(product, "+", sub("b", weight)) : product;
     const whole = flag(config, "qkNorm") === true && letter !== "V" ? row("norm", "(", projected, ")") : projected;
-    const turned = flag(config, "positions") === "rotary" && sublayer !== "cross" && letter !== "V";
+    const placed = sublayer !== "cross" || flag(config, "crossPositions") === true;
+    const turned = flag(config, "positions") === "rotary" && placed && letter !== "V";
     if (letter === "V" && flag(config, "valueResidual") === true && sublayer !== "cross" && layer > 0)
       return row(sized("V", count, rows, size), "=", sub("λ", "1"), "(", whole, ")", "+", sub("λ", "2"), sub("V", "first"));
     return row(sized(letter, count, rows, size), "=", ...(turned ? ["R", "(", whole, ")"] : [whole]));
