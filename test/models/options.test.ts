@@ -6,9 +6,10 @@ import type { TensorFunction } from "../../src/graph/graph.ts";
 import { tensorFunction } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import { int32 } from "../../src/graph/type.ts";
-import { type EncoderInput, encoderConfig } from "../../src/models/config.ts";
+import { type EncoderDecoderInput, type EncoderInput, encoderConfig } from "../../src/models/config.ts";
 import { decoderLoss } from "../../src/models/decoder.ts";
 import { encoder, encoderLoss, encoderStates } from "../../src/models/encoder.ts";
+import { encoderDecoderLoss } from "../../src/models/encoder-decoder.ts";
 import { compile } from "../../src/node/device.ts";
 import { parametersOf } from "../../src/runtime/compile.ts";
 import { initialise } from "../../src/weights/initialise.ts";
@@ -277,6 +278,51 @@ it("gradients of mixed values, squared ReLU and normed heads agree with finite d
   const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
   expect(gradientGap(exact, await finiteDifference(value, [all], 0, 1e-4))).toBeLessThan(1e-6);
   await step.release();
+});
+
+describe("places in cross-attention", () => {
+  const pair = (source: number[], target: number[]) => ({
+    source: ids(source),
+    lengths: array("int32", [source.length]),
+    target: ids(target),
+    targets: ids(target),
+  });
+  const turned = { ...small, positions: "rotary", crossPositions: true } as const;
+
+  it("let one token be told from the same one elsewhere in the source, which nothing else does", async () => {
+    const scores = async (config: EncoderDecoderInput, source: number[]) => {
+      const fn = encoderDecoderLoss({ ...config, layers: 1 });
+      const weights = weightsOf(fn);
+      for (const [name, { data }] of weights.views) if (/encoder.*attention\/out/.test(name)) (data as Float32Array).fill(0); // each source token alone
+      return (await outputs(fn, weights, pair(source, [1, 2, 3]))).scores;
+    };
+    const without = { ...small, positions: "rotary" } as const;
+    close(await scores(without, [4, 2, 3, 1]), await scores(without, [1, 3, 2, 4])); // a bag of tokens
+    const [there, back] = [await scores(turned, [4, 2, 3, 1]), await scores(turned, [1, 3, 2, 4])];
+    expect(Math.max(...there.map((x, i) => Math.abs(x - back[i])))).toBeGreaterThan(1e-3);
+  });
+
+  it("have gradients that agree with finite differences in float64", async () => {
+    const options = { float: "float64" as const };
+    const fn = encoderDecoderLoss({ ...turned, layers: 1, vocab: 5, width: 4, activation: "gelu-tanh" });
+    const weights = initialise(parametersOf(fn, options), chance(3));
+    for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * Math.sin(i);
+    const gradients = new ParameterBuffer(weights.layout);
+    const step = compile(fn, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
+    const value = async (_: readonly HostArray[]) =>
+      Number((await step.run(pair([1, 4, 3, 2], [4, 3, 2]), { weights, gradients })).loss.data[0]);
+    await value([]);
+    const exact = gradients.data.slice();
+    const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
+    expect(gradientGap(exact, await finiteDifference(value, [all], 0, 1e-4))).toBeLessThan(1e-6);
+    await step.release();
+  });
+
+  it("are for rotary positions", () => {
+    expect(() => encoderDecoderLoss({ ...turned, positions: "learned" })).toThrow(
+      'at config.crossPositions: only rotary positions reach into cross-attention, and these are learned; use it with positions: "rotary"',
+    );
+  });
 });
 
 it("blocks that start at 0 leave the tokens as they are", async () => {

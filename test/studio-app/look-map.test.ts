@@ -25,6 +25,7 @@ const models: Readonly<Record<string, { readonly input: object; readonly readsSo
   classifier: { input: { ...small, model: "encoder", task: "classify", labels: 2 } },
   tagger: { input: { ...small, model: "encoder", task: "tag", labels: 3, window: 2 } },
   "encoder–decoder": { input: { ...small, model: "encoder-decoder" }, readsSource: true },
+  "turned everywhere": { input: { ...small, model: "encoder-decoder", positions: "rotary", crossPositions: true }, readsSource: true },
   "rnn translator": { input: { model: "rnn", task: "translate", vocab: 11, width: 8 }, readsSource: true },
   "rnn language model": { input: { model: "rnn", task: "lm", vocab: 11, width: 8, layers: 2 } },
 };
@@ -101,9 +102,11 @@ describe("a place of the map", () => {
   });
 
   it("has the sizes of its model in its formula", () => {
-    const of = (kind: Place["kind"], name = "decoder", layer?: number) => {
+    const of = (kind: Place["kind"], name = "decoder", { layer, sublayer }: Pick<Place, "layer" | "sublayer"> = {}) => {
       const { config, columns } = drawn(name);
-      const place = walkOf(columns).find((one) => one.kind === kind && (layer === undefined || one.layer === layer)) as Place;
+      const isMeant = (one: Place) =>
+        one.kind === kind && (layer === undefined || one.layer === layer) && (sublayer === undefined || one.sublayer === sublayer);
+      const place = walkOf(columns).find(isMeant) as Place;
       return leaves(formulaOf(place, config, { time: 5, keys: 5, vocab: 11 }) ?? "").join(" ");
     };
     expect(of("embedded")).toBe("X 5 × 8 = E 11 × 8 [ tokens ]");
@@ -111,8 +114,12 @@ describe("a place of the map", () => {
     expect(of("scores")).toBe("E 2 × 5 × 5 = Q 2 × 5 × 4 K 2 × 5 × 4 ⊤ 4");
     expect(of("k", "rotary, rms, gated, grouped")).toBe("K 1 × 5 × 4 = R ( X 5 × 8 W k 8 × 4 + b k )"); // keys that two heads share
     const mixed = "values of the first layer, squared ReLU";
-    expect(of("v", mixed, 0)).toBe("V 2 × 5 × 4 = X 5 × 8 W v 8 × 8");
-    expect(of("v", mixed, 1)).toBe("V 2 × 5 × 4 = λ 1 ( X 5 × 8 W v 8 × 8 ) + λ 2 V first");
+    const cross = { sublayer: "cross" } as const;
+    expect(of("q", "encoder–decoder", cross)).toBe("Q 2 × 5 × 4 = X 5 × 8 W q 8 × 8 + b q");
+    expect(of("q", "turned everywhere", cross)).toBe("Q 2 × 5 × 4 = R ( X 5 × 8 W q 8 × 8 + b q )");
+    expect(of("k", "turned everywhere", cross)).toBe("K 2 × 5 × 4 = R ( H 5 × 8 W k 8 × 8 + b k )");
+    expect(of("v", mixed, { layer: 0 })).toBe("V 2 × 5 × 4 = X 5 × 8 W v 8 × 8");
+    expect(of("v", mixed, { layer: 1 })).toBe("V 2 × 5 × 4 = λ 1 ( X 5 × 8 W v 8 × 8 ) + λ 2 V first");
     expect(of("hidden", mixed)).toBe("h 5 × 32 = relu 2 ( x 5 × 8 W 1 8 × 32 )");
     expect(of("mask")).toBe("E ij = −∞ for j > i");
     expect(of("mask", "tagger")).toBe("E ij = −∞ for | i − j | ≥ 2"); // a window to both sides

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { modelFlags, trainingFlags } from "../../src/cli/flags.ts";
 import { type ModelName, modelNames, modelsFor } from "../../src/models/any.ts";
-import { modelSchemas } from "../../src/models/config.ts";
+import { encoderDecoderConfig, modelSchemas } from "../../src/models/config.ts";
 import { type Option, type OptionKind, optionGroups } from "../../src/models/option.ts";
 import { modelOptions } from "../../src/models/options.ts";
 import { trainingConfig } from "../../src/runs/config.ts";
@@ -75,6 +75,19 @@ describe("what is taken where nothing is said", () => {
       expect([option.name, found]).toEqual([option.name, option.usual]);
     }
   });
+});
+
+it("places are told in cross-attention of a new translator, where its positions can, unless somebody says no", () => {
+  const across = (given: object, model: "encoder-decoder" | "rnn" = "encoder-decoder") =>
+    Reflect.get(modelWith("translate", model, { ...given }, { vocab: 10, context: 8 }), "crossPositions");
+  expect([across({}), across({ crossPositions: false }), across({ positions: "learned" }), across({}, "rnn")]).toEqual([
+    true,
+    false,
+    false,
+    undefined,
+  ]);
+  const before = encoderDecoderConfig({ vocab: 10, positions: "rotary" }); // as a config.json of before has it
+  expect(before.crossPositions).toBe(false);
 });
 
 describe("the options of training", () => {
