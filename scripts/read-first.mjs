@@ -67,21 +67,7 @@ const keep = (name, value) => {
 };
 
 if (known.reading === undefined) {
-  const how = [
-    "--task",
-    "mlm",
-    "--tokenizer",
-    "word",
-    "--vocab",
-    "10000",
-    ...encoder,
-    "--dropout",
-    "0",
-    "--batch",
-    "16",
-    "--valid-fraction",
-    "0.02",
-  ];
+  const how = [...words("--task mlm --tokenizer word --vocab 10000 --dropout 0 --batch 16 --valid-fraction 0.02"), ...encoder];
   const begun = existsSync(join(at("reading"), "config.json"));
   const { loss, validLoss, totalSeconds, steps } = begun
     ? qkv("train", "--resume", at("reading"))

@@ -254,30 +254,27 @@ describe("values of the first layer", () => {
   });
 });
 
-it("gradients of mixed values, squared ReLU and normed heads agree with finite differences in float64", async () => {
-  const options = { float: "float64" as const };
-  const fn = decoderLoss({
-    ...small,
-    layers: 2,
-    vocab: 5,
-    width: 4,
-    kvHeads: 1,
-    valueResidual: true,
-    activation: "relu2",
-    qkNorm: true,
-    scoresCap: 3,
-  });
-  const weights = initialise(parametersOf(fn, options), chance(3));
-  for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * Math.sin(i); // values that matter
+const exact = { float: "float64" as const };
+
+/** How far the gradients of a loss are from finite differences, with weights that matter. */
+async function gapOf(fn: TensorFunction, feeds: Feeds): Promise<number> {
+  const weights = initialise(parametersOf(fn, exact), chance(3));
+  for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * Math.sin(i);
   const gradients = new ParameterBuffer(weights.layout);
-  const step = compile(fn, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
-  const feeds = { ids: ids([1, 4, 3, 2, 0]), targets: ids([4, 3, 2, 0, 1]) };
-  const value = async (_: readonly HostArray[]) => Number((await step.run(feeds, { weights, gradients })).loss.data[0]);
+  const step = compile(fn, { ...exact, gradientOf: "loss", outputs: ["loss"], threads: 1 });
+  const value = async (_: readonly HostArray[]) => Number((await step.run(feeds as never, { weights, gradients })).loss.data[0]);
   await value([]);
-  const exact = gradients.data.slice();
+  const found = gradients.data.slice();
   const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
-  expect(gradientGap(exact, await finiteDifference(value, [all], 0, 1e-4))).toBeLessThan(1e-6);
+  const gap = gradientGap(found, await finiteDifference(value, [all], 0, 1e-4));
   await step.release();
+  return gap;
+}
+
+it("gradients of mixed values, squared ReLU and normed heads agree with finite differences in float64", async () => {
+  const tiny = { ...small, layers: 2, vocab: 5, width: 4, kvHeads: 1 };
+  const fn = decoderLoss({ ...tiny, valueResidual: true, activation: "relu2", qkNorm: true, scoresCap: 3 });
+  expect(await gapOf(fn, { ids: ids([1, 4, 3, 2, 0]), targets: ids([4, 3, 2, 0, 1]) })).toBeLessThan(1e-6);
 });
 
 describe("places in cross-attention", () => {
@@ -303,19 +300,8 @@ describe("places in cross-attention", () => {
   });
 
   it("have gradients that agree with finite differences in float64", async () => {
-    const options = { float: "float64" as const };
     const fn = encoderDecoderLoss({ ...turned, layers: 1, vocab: 5, width: 4, activation: "gelu-tanh" });
-    const weights = initialise(parametersOf(fn, options), chance(3));
-    for (const [i] of weights.data.entries()) weights.data[i] += 0.3 * Math.sin(i);
-    const gradients = new ParameterBuffer(weights.layout);
-    const step = compile(fn, { ...options, gradientOf: "loss", outputs: ["loss"], threads: 1 });
-    const value = async (_: readonly HostArray[]) =>
-      Number((await step.run(pair([1, 4, 3, 2], [4, 3, 2]), { weights, gradients })).loss.data[0]);
-    await value([]);
-    const exact = gradients.data.slice();
-    const all = { dtype: "float64" as const, shape: [weights.data.length], data: weights.data };
-    expect(gradientGap(exact, await finiteDifference(value, [all], 0, 1e-4))).toBeLessThan(1e-6);
-    await step.release();
+    expect(await gapOf(fn, pair([1, 4, 3, 2], [4, 3, 2]))).toBeLessThan(1e-6);
   });
 
   it("are for rotary positions", () => {
