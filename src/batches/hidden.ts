@@ -29,11 +29,14 @@ const hiddenShare = 0.15;
 const maskedShare = 0.8;
 const otherShare = 0.1;
 
+/** How many of so many tokens are hidden; of a window, at most. */
+export const mostHidden = (tokens: number): number => Math.max(1, Math.round(hiddenShare * tokens));
+
 /** A window with some of its tokens hidden, at least one if any may be; what is not hidden has no target. */
 export function hide(window: Int32Array, { mask, ordinary, mayHide, frame }: Hiding, source: Chance): TaggedIds {
   const places = [...window.keys()].filter((place) => mayHide(window[place]));
   const [ids, tags] = [window.slice(), new Int32Array(window.length).fill(ignored)];
-  const count = places.length === 0 ? 0 : Math.max(1, Math.round(hiddenShare * places.length));
+  const count = places.length === 0 ? 0 : mostHidden(places.length);
   const order = permutation(places.length, source.fork("which"));
   const [how, other] = [source.fork("how"), source.fork("other")];
   for (let i = 0; i < count; i++) {

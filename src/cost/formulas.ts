@@ -1,3 +1,4 @@
+import { mostHidden } from "../batches/hidden.ts";
 import type { Part } from "../graph/place.ts";
 import { isFused } from "../layers/attention.ts";
 import { isGated } from "../layers/feedforward.ts";
@@ -64,7 +65,7 @@ function transformer(
     if (!kept) stack(sum, config, often, [source]);
     stack(sum, decoderSide(config), often, [self, { asking: rows, asked: kept ? 0 : sourceLength, pairs: rows * sourceLength }]);
   }
-  if (config.model === "encoder") answers(sum, config, times, rows);
+  if (config.model === "encoder") answers(sum, config, times, training && config.task === "mlm" ? picked(sum, config, batch, rows) : rows);
   else sum.add("logits", times * 2 * rows * config.width * config.vocab);
 }
 
@@ -78,6 +79,13 @@ function answers(sum: Sum, config: EncoderConfig, times: number, rows: number): 
   if (task === "tag") product(rows, labels);
   if (task === "mlm" && headTransform) product(rows, width);
   if (task === "mlm") product(rows, vocab);
+}
+
+/** In training, tokens are scored where some are hidden: these are counted, picked and on the way back put where they were. */
+function picked(sum: Sum, { width }: EncoderConfig, batch: number, rows: number): number {
+  const most = mostHidden(rows);
+  sum.add("logits", batch * 2 * (rows ** 2 + 2 * most * rows * width));
+  return most;
 }
 
 /** Positions that are joined, and blocks with one attention (itself) or two (and the source). */

@@ -7,6 +7,7 @@ import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-deco
 import { rnnStep, writtenOut } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
 import type { Keeps } from "../runtime/pipeline.ts";
+import { trainingLoss } from "../training/loss.ts";
 import type { Sizes } from "./nodes.ts";
 
 // What a model is used for, each as the function that is compiled for it elsewhere, so that costs are those of the graph that runs.
@@ -41,7 +42,7 @@ export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent, ke
     case "training": {
       // Windows of one text are never padded and equally long; examples are neither, and share a session with open sizes.
       const lm = isLanguageModel(config);
-      const fn = modelLoss(config, lm ? { ignore: null } : {});
+      const fn = trainingLoss(config, lm ? { ignore: null } : {}, time);
       const symbols = !lm && anyLength ? "open" : "bound";
       return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols, ...(keeps && { keeps }) }, { batch, time, sourceTime });
     }

@@ -9,10 +9,10 @@ import { drop } from "../layers/dropout.ts";
 import { functionOf } from "../layers/feedforward.ts";
 import { dense } from "../layers/linear.ts";
 import { add, div, mul, sub } from "../ops/arithmetic.ts";
-import { cast, equal, greater, not, where } from "../ops/compare.ts";
+import { and, cast, equal, greater, not, where } from "../ops/compare.ts";
 import { fill, iota } from "../ops/fill.ts";
 import { relu, sqrt, tanh } from "../ops/functions.ts";
-import { masked } from "../ops/mask.ts";
+import { causalMask, masked } from "../ops/mask.ts";
 import { concat, reshape, slice } from "../ops/movement.ts";
 import { matmul } from "../ops/products.ts";
 import { sum } from "../ops/sum.ts";
@@ -26,6 +26,8 @@ import { embedded, keyMask, realPositions, stack, tokenScores, tokenTable } from
 export interface EncoderInputs {
   /** The segment of each token, int32 [batch, time]; the first for all if left out. */
   readonly segments?: Tensor;
+  /** Of tokens that are hidden: which positions are scored, bool [batch, picks, time] with one for each; all if left out. */
+  readonly picks?: Tensor;
 }
 
 /** The last states, [batch, time, width]: every position sees every real position, or in a causal one itself and those before it. */
@@ -105,10 +107,11 @@ function pooledStates(p: Scope, ids: Tensor, lengths: Tensor, config: EncoderCon
   }
 }
 
-/** What stands at each position, hidden or not: scores of tokens, after a layer of their own. */
+/** What stands at each position, hidden or not, or at those that are picked: scores of tokens, after a layer of their own. */
 function hiddenTokens(p: Scope, ids: Tensor, lengths: Tensor, config: EncoderConfig, inputs: EncoderInputs): Tensor {
   const table = tableOf(p, config);
-  const states = encodedStates(p, table, ids, lengths, config, inputs);
+  const all = encodedStates(p, table, ids, lengths, config, inputs);
+  const states = inputs.picks ? inPart("logits", () => matmul(cast(inputs.picks as Tensor, all.dtype), all)) : all;
   const place = p.at("head");
   const transformed = () => normed(place, "norm", functionOf(config.activation)(dense(place, states, config.width)), config);
   return tokenScores(p, table, config.headTransform ? inPart("logits", transformed) : states, config);
@@ -140,9 +143,27 @@ export function encoderLoss(given: EncoderInput, options: LossOptions = {}) {
   const config = encoderConfig(given);
   const lossOf = config.task === "embed" ? contrasted : config.labelling === "several" ? separatelyScored : scored;
   const types = { ids: int32(["batch", "time"]), lengths: int32(["batch"]), targets: targetsOf(config) };
-  return tensorFunction(types, (p, inputs) =>
-    lossOf(encoder(p.at("encoder"), inputs.ids, inputs.lengths, config, modeOf(options)), inputs.targets, options),
-  );
+  return tensorFunction(types, (p, { ids, lengths, targets }) => {
+    const of = (inputs: EncoderInputs) => encoder(p.at("encoder"), ids, lengths, config, modeOf(options), inputs);
+    if (config.task !== "mlm" || options.most === undefined) return lossOf(of({}), targets, options);
+    const picked = inPart("logits", () => pickedTargets(targets, options.most as number, options.ignore ?? -1));
+    return lossOf(of({ picks: picked.picks }), picked.targets, options);
+  });
+}
+
+/**
+ * The first `most` positions of each row that have a target, and their targets, [batch, most]; what a row has too few of is ignored. So tokens are scored where one is
+ * hidden alone, about one position of seven. A product picks them, and its gradient puts them back.
+ */
+function pickedTargets(targets: Tensor, most: number, ignore: number): { picks: Tensor; targets: Tensor } {
+  const [batch, time] = targets.shape;
+  const there = not(equal(targets, ignore));
+  const before = matmul(cast(there, "float32"), cast(causalMask(time, time), "float32"), { transposeB: true }); // how many there are up to here
+  const numbers = cast(add(iota(Dim.of(most)), 1), "float32");
+  const row = (x: Tensor) => reshape(x, [batch, 1, time]);
+  const picks = and(row(there), equal(row(before), reshape(numbers, [1, most, 1])));
+  const found = sum(mul(cast(picks, "float32"), row(cast(sub(targets, ignore), "float32"))), { axis: 2 });
+  return { picks, targets: add(cast(found, "int32"), ignore) };
 }
 
 /** How much cosines differ before the softmax. */

@@ -12,6 +12,8 @@ import type { Mode } from "./mode.ts";
 export interface LossOptions extends Mode {
   /** The target that does not count, −1 unless another is given; null if every position counts. */
   readonly ignore?: number | null;
+  /** Where hidden tokens are found: no row has more targets than so many, and only these positions get scores; all do if left out. */
+  readonly most?: number;
   readonly smoothing?: number;
   /** How much each class counts, in the order of its score; a mean of 1 over the training data keeps losses comparable. */
   readonly classWeights?: readonly number[];

@@ -8,6 +8,7 @@ import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import { isAttend } from "../ops/attend.ts";
 import { blockOf, type Keeps, keepsOf } from "../runtime/pipeline.ts";
+import { trainingLoss } from "../training/loss.ts";
 import type { TrainingConfig } from "./config.ts";
 
 const buffers = { adamw: 4, adam: 4, sgd: 3, muon: 4 } as const;
@@ -55,7 +56,7 @@ export function refuseTooBig(
 function activationBytes(config: ModelConfig, batch: number, length: number, keeps: Keeps): number {
   const again = keeps === "block inputs";
   const bind = { batch, time: length, ...("source" in modelLoss(config).inputs ? { sourceTime: length } : {}) };
-  const nodes = graphNodes(buildGraph(modelLoss(config), { bind })).filter((node) => !isParameter(node));
+  const nodes = graphNodes(buildGraph(trainingLoss(config, {}, length), { bind })).filter((node) => !isParameter(node));
   const bytesOf = (tensors: Iterable<Tensor>) =>
     [...tensors].reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
   const patterns = nodes.flatMap((node) => (keeps === "all but patterns" && isAttend(node) ? node.outputs.slice(1) : []));

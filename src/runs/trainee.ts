@@ -1,10 +1,11 @@
 import type { Material } from "../data/material.ts";
 import type { TensorFunction } from "../graph/graph.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
-import { modelLoss, taskOf } from "../models/any.ts";
+import { taskOf } from "../models/any.ts";
 import { adapted, adapterLayout } from "../models/lora.ts";
 import type { CompileOptions } from "../runtime/compile.ts";
 import { parametersOf } from "../runtime/compile.ts";
+import { trainingLoss } from "../training/loss.ts";
 import type { OpenRun } from "./folder.ts";
 import { baseWeights } from "./weights.ts";
 
@@ -28,8 +29,8 @@ export function traineeOf(run: OpenRun, material: Pick<Material, "kind">): Train
   const { model, training } = run.config;
   const { classWeights, labelSmoothing: smoothing, lora } = training;
   const every = material.kind === "text" && taskOf(model) !== "mlm";
-  const loss = modelLoss(model, { smoothing, classWeights, ...(every && { ignore: null }) });
-  const scored = modelLoss(model, { classWeights, training: false });
+  const loss = trainingLoss(model, { smoothing, classWeights, ...(every && { ignore: null }) });
+  const scored = trainingLoss(model, { classWeights, training: false });
   const layout = parametersOf(loss);
   if (!lora) return { loss, scored, layout, parameters: layout.total, baked: {} };
   const base = baseWeights(run);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { chance } from "../../src/base/chance.ts";
 import type { Batch } from "../../src/batches/batch.ts";
-import { type Hiding, hiddenScoring, hiddenWindows, hide } from "../../src/batches/hidden.ts";
+import { type Hiding, hiddenScoring, hiddenWindows, hide, mostHidden } from "../../src/batches/hidden.ts";
 import { idsInMemory } from "../../src/batches/ids.ts";
 
 // Of 1,010 ids the first ten are special; 3 is the mask.
@@ -72,6 +72,17 @@ describe("hidden tokens", () => {
 });
 
 describe("batches with hidden tokens", () => {
+  it("hide no more in a row than is foretold for its window", () => {
+    for (const context of [3, 4, 12, 40, 101]) {
+      const { feeds } = hiddenWindows(text(2000), { batch: 8, context }, hiding, chance(5)).batch(3);
+      const targets = feeds.targets.data as Int32Array;
+      for (let row = 0; row < 8; row++) {
+        const hidden = targets.subarray(row * context, (row + 1) * context).filter((target) => target !== -1).length;
+        expect(hidden).toBeLessThanOrEqual(mostHidden(context));
+      }
+    }
+  });
+
   it("are the same for the same number, in any order of asking, and others for another", () => {
     const windows = () => hiddenWindows(text(700), { batch: 2, context: 12 }, hiding, chance(5));
     const [one, other] = [windows(), windows()];

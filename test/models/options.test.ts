@@ -177,6 +177,50 @@ describe("an encoder", () => {
     expect(await lossOf(ids([-1, -1, 4, -1, -1], [-1, -1, -1, -1, -1]))).toBeCloseTo(wanted, 4);
   });
 
+  it.each([
+    {
+      name: "as many in every row",
+      targets: [
+        [-1, 5, -1, 7, -1],
+        [1, -1, 3, -1, -1],
+      ],
+    },
+    {
+      name: "fewer in one",
+      targets: [
+        [-1, -1, -1, -1, 2],
+        [0, 5, -1, -1, -1],
+      ],
+    },
+    {
+      name: "none in one",
+      targets: [
+        [-1, -1, -1, -1, -1],
+        [-1, 5, -1, 0, -1],
+      ],
+    },
+  ])("gives scores only where tokens are hidden, $name, and learns the same", async ({ targets }) => {
+    const model = { ...small, layers: 2, task: "mlm", scoresBias: true, headTransform: true } as const;
+    const [all, some] = [encoderLoss(model), encoderLoss(model, { most: 2 })];
+    const own = weightsOf(all);
+    const learned = async (fn: TensorFunction) => {
+      const compiled = compile(fn, { gradientOf: "loss", threads: 1 });
+      const gradients = new ParameterBuffer(parametersOf(fn));
+      const found = await compiled.run({ ...feeds, targets: ids(...targets) } as never, { weights: own, gradients });
+      await compiled.release();
+      return { loss: [Number(found.loss.data[0])], gradients: [...gradients.data], scores: Array.from(found.scores.data as Float32Array) };
+    };
+    const [a, b] = [await learned(all), await learned(some)];
+    close(b.loss, a.loss);
+    close(b.gradients, a.gradients);
+    expect(Math.max(...a.gradients)).toBeGreaterThan(1e-2);
+    const row = (scores: number[], place: number) => scores.slice(9 * place, 9 * place + 9);
+    for (const [example, wanted] of targets.entries())
+      for (const [i, place] of wanted.flatMap((target, at) => (target < 0 ? [] : [at])).entries())
+        close(row(b.scores, 2 * example + i), row(a.scores, 5 * example + place));
+    expect(b.scores).toHaveLength(2 * 2 * 9);
+  });
+
   it("that is causal sees nothing ahead", async () => {
     const fn = said({ task: "embed", pool: "first", causal: true });
     const [a, b] = await Promise.all(
