@@ -124,7 +124,7 @@ export function evalTokensFor(
 }
 
 /** The highest rates with Muon, where it was measured to learn better in equal time: see docs/training.md. */
-const muonRates: Readonly<Partial<Record<Task, number>>> = { lm: 4e-3, translate: 4e-3 };
+const muonRates: Readonly<Partial<Record<Task, number>>> = { lm: 4e-3, mlm: 4e-3, translate: 4e-3 };
 
 /** Muon's own products grow with the width and not with the batch: a step that reads fewer tokens than so many times the width would spend more on them than they win. */
 const tokensForWidth = 4;
