@@ -84,6 +84,17 @@ export function* hiddenScoring(
   }
 }
 
+/** Whether any of the ids may be hidden: where all are special or unknown, there is nothing to find. */
+export function anyToHide(ids: Ids, { mayHide }: Pick<Hiding, "mayHide">): boolean {
+  const part = new Int32Array(4096);
+  for (let at = 0; at < ids.length; at += part.length) {
+    const some = part.subarray(0, Math.min(part.length, ids.length - at));
+    ids.read(at, some);
+    if (some.some(mayHide)) return true;
+  }
+  return false;
+}
+
 const windowsIn = (data: Int32Array, length: number): Int32Array[] =>
   Array.from({ length: data.length / length }, (_, row) => data.subarray(row * length, (row + 1) * length));
 

@@ -1,8 +1,10 @@
 import { chance } from "../base/chance.ts";
+import { DataError } from "../base/errors.ts";
+import { sentence, setting } from "../base/sentence.ts";
 import type { Batch, Batches } from "../batches/batch.ts";
 import { cut } from "../batches/encode.ts";
 import { type Layout, scoringBatches, trainingBatches } from "../batches/examples.ts";
-import { hiddenScoring, hiddenWindows } from "../batches/hidden.ts";
+import { anyToHide, hiddenScoring, hiddenWindows } from "../batches/hidden.ts";
 import type { Ids } from "../batches/ids.ts";
 import { scoringWindows, trainingWindows } from "../batches/windows.ts";
 import type { HubRecord } from "../hub/record.ts";
@@ -57,6 +59,11 @@ function textMaterial({ train, valid }: EncodedText, { model, training, hub }: R
   const windowsIn = (tokens: number) => Math.ceil(Math.min(tokens, mostValidationTokens) / context);
   const { evalTokens = mostValidationTokens } = training;
   const hiding = taskOf(model) === "mlm" ? hidingOf({ tokenizer, hub }) : undefined;
+  for (const [part, found] of Object.entries({ train, valid }))
+    if (hiding && found && !anyToHide(found.ids, hiding))
+      throw new DataError(
+        sentence`no token of the ${part === "train" ? "text" : "text to validate with"} may be hidden: all ${found.ids.length} are unknown to the tokenizer, or special; give other texts, or a larger ${setting("vocab")}`,
+      );
   const before = beforeText(tokenizer);
   const batches = hiding
     ? hiddenWindows(train.ids, { batch, context }, hiding, chance(seed))

@@ -3,7 +3,7 @@ import { sentence, setting } from "../base/sentence.ts";
 import { ignored } from "../batches/batch.ts";
 import { type LabelledIds, labelledLayout } from "../batches/examples.ts";
 import { described } from "../models/any.ts";
-import { type DecoderConfig, type EncoderConfig, encoderConfig, type pools } from "../models/config.ts";
+import { type DecoderConfig, type EncoderConfig, encoderConfig, type pools, usualScores } from "../models/config.ts";
 import { keepsPast } from "../models/continuation.ts";
 import { decoderName, lookingBack } from "../models/looking-back.ts";
 import { around } from "../tokens/around.ts";
@@ -54,11 +54,11 @@ function embedderOf({ model, name }: TrainedModel, { pool, normalise }: EmbedOpt
       sentence`${name} was not trained with a token of its own in front of texts; what BERT's [CLS] knows is ${setting("pool", "first")}`,
       { code: "config.conflict", path: "pool" },
     );
-  const { scoresScale: _, scoresCap: __, ...others } = model;
-  const own = model.task === "embed" ? model : { ...others, pool: model.pool === "class" ? ("class" as const) : ("mean" as const) };
+  const own =
+    model.task === "embed" ? model : { ...model, ...usualScores, pool: model.pool === "class" ? ("class" as const) : ("mean" as const) };
   return encoderConfig({
     ...own,
-    ...(model.task !== "embed" && { task: "embed", labels: 0, labelling: "one", pooler: "none", scoresBias: false }),
+    ...(model.task !== "embed" && { task: "embed", labels: 0, labelling: "one", pooler: "none" }),
     ...(pool !== undefined && { pool }),
     ...(normalise !== undefined && { normalise }),
   });

@@ -1,4 +1,4 @@
-import { ConfigError } from "../base/errors.ts";
+import { ConfigError, DataError } from "../base/errors.ts";
 import { Turns } from "../base/turns.ts";
 import type { Batch } from "../batches/batch.ts";
 import { countUnknown, cut, encodeAnswered, encodePairs, encoding } from "../batches/encode.ts";
@@ -141,6 +141,8 @@ async function evaluateHidden(trained: TrainedModel, data: TextData, options: Ev
     for (const ids of data.texts) yield* hiddenScoring(ids, { batch: scoringRows(model), context: model.context }, hiding);
   }
   const { loss, perplexity: surprise, accuracy, targets: tokens } = await evaluateBatches(trained, batches(), options);
+  if (tokens === 0)
+    throw new DataError("no token of the text may be hidden: all are unknown to the tokenizer, or special; give another text");
   const examples = data.texts.reduce((total, { length }) => total + Math.ceil(length / inner), 0);
   return { loss, perplexity: surprise, accuracy, tokens, examples };
 }

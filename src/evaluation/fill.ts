@@ -1,7 +1,7 @@
 import { DataError } from "../base/errors.ts";
 import { ignored } from "../batches/batch.ts";
 import { type TaggedIds, taggedLayout } from "../batches/examples.ts";
-import { around } from "../tokens/around.ts";
+import { around, frameOf } from "../tokens/around.ts";
 import { maskOf } from "../trained/hiding.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { requireFinite } from "./labels.ts";
@@ -44,6 +44,10 @@ export async function* fillTexts(trained: TrainedModel, texts: Texts, options: F
     encode(text) {
       const ids = around(tokenizer.encode(text), tokenizer);
       if (!ids.includes(mask.id)) throw new DataError(`there is no ${mask.token} in "${text}"; write it where a word is to be found`);
+      if (ids.length > model.context && ids.lastIndexOf(mask.id) >= model.context - frameOf(tokenizer).after.length)
+        throw new DataError(
+          `a ${mask.token} in "${text}" lies beyond the ${model.context} tokens that the model reads; give a shorter text around it`,
+        );
       return { ids, tags: new Int32Array(ids.length).fill(ignored) };
     },
     answer(text, { ids }, scores) {

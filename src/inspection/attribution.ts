@@ -55,6 +55,8 @@ export async function attributionOf(run: TrainedModel, text: string, options: At
   const model = architectureOf(run.model, "attribution");
   const { label, position, ...rest } = options;
   const several = givesSeveral(model);
+  if (model.model === "encoder" && model.task !== "classify" && model.task !== "tag")
+    throw new ConfigError("attribution explains labels and next tokens; this model has neither", { code: "config.task" });
   if (model.model === "encoder" && model.labels < 2 && !several)
     throw new ConfigError("there is one label only, so nothing speaks for or against it");
   const keep = model.model === "encoder" || readsSource(model) ? "first" : "last";

@@ -6,7 +6,7 @@ import { pythonJson } from "../hub/python-json.ts";
 import type { HubRecord } from "../hub/record.ts";
 import { type Theirs, theirsOf } from "../hub/tensors.ts";
 import { type Architecture, architectureOf, described } from "../models/any.ts";
-import { saveTokenizer } from "../tokens/index.ts";
+import { plainJson, saveTokenizer } from "../tokens/index.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type LateTensor, safetensorsStream } from "../weights/safetensors.ts";
 import { fitsSixteen, inSixteen } from "../weights/sixteen.ts";
@@ -66,7 +66,10 @@ function chosen({ name, hub, labels }: TrainedModel, model: Architecture): { rea
     if ("config" in written) return { family, config: written.config };
     if (own || comesNear(family, model)) reasons.push(`${family.name}: ${written.reasons.join(", ")}`);
   }
-  const why = reasons.length > 0 ? `; it is not like ${reasons.join("; not like ")}` : ` of ${described(model)}`;
+  const why =
+    reasons.length > 0
+      ? `; it is not like ${reasons.join("; not like ")}`
+      : `: ${described(model)} is written for it only if it began as one of its own`;
   throw new ConfigError(
     sentence`${name} is no model that Python's transformers has${why}. ${pythonsHead(model, own)}${call("exportModel", name, { to: "onnx" })} takes every model`,
     { code: "config.conflict", path: "to" },
@@ -117,7 +120,7 @@ function filesOf({ tokenizer, hub, chat }: TrainedModel, model: Architecture, co
   return {
     "config.json": { ...config, ...tokens },
     ...(generation && model.model !== "encoder" && { "generation_config.json": generation }),
-    "tokenizer.json": saveTokenizer(tokenizer),
+    "tokenizer.json": hub ? saveTokenizer(tokenizer) : JSON.stringify(plainJson(tokenizer)),
     "tokenizer_config.json": told,
     ...(template !== undefined && !("chat_template" in told) && { "chat_template.jinja": template }),
   };

@@ -2,7 +2,7 @@ import type { Graph } from "../graph/graph.ts";
 import { type Architecture, architectureOf, givesSeveral } from "../models/any.ts";
 import { decoderSide, kvHeadsOf } from "../models/config.ts";
 import { headSizes } from "../models/continuation.ts";
-import { frameOf } from "../tokens/around.ts";
+import { frameOf, plainJson } from "../tokens/around.ts";
 import { maskToken } from "../tokens/mask.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { unwritten } from "../trained/reading.ts";
@@ -35,7 +35,7 @@ export function onnxConfigs(trained: TrainedModel, weights: ExportWeights, outsi
   return {
     "config.json": config,
     ...(writes && { "generation_config.json": { ...generationConfig(trained, model), ...tokens, ...hub?.generation } }),
-    "tokenizer.json": tokenizerJson(tokenizer, model),
+    "tokenizer.json": tokenizerJson(trained, model),
     "tokenizer_config.json": { ...tokenizerConfig(tokenizer, model), ...knownTokenizer(hub?.tokenizerConfig), ...said(trained, model) },
   };
 }
@@ -139,8 +139,8 @@ function generationConfig(trained: TrainedModel, model: Architecture): Json {
 }
 
 /** tokenizer.json; for a source, what stands after one is said in it. */
-function tokenizerJson(tokenizer: Tokenizer, model: Architecture): Json {
-  const json = tokenizer.json as Json;
+function tokenizerJson({ tokenizer, hub }: TrainedModel, model: Architecture): Json {
+  const json = (hub ? tokenizer.json : plainJson(tokenizer)) as Json;
   const framed = frameOf(tokenizer).after.length > 0 || json.post_processor !== null;
   if (model.model !== "encoder-decoder" || tokenizer.end === undefined || framed) return json;
   const end = tokenizer.piece(tokenizer.end);
@@ -195,11 +195,13 @@ function pipelineOf(model: Architecture): string | undefined {
 export function onnxShipped(trained: TrainedModel, weights: ExportWeights, files: Readonly<Record<string, Graph>>): Shipped {
   const model = architectureOf(trained.model, "an export");
   const task = pipelineOf(model);
+  const sample =
+    model.model === "encoder" && model.task === "mlm" ? `Some ${maskToken(trained.tokenizer)?.token ?? "text"}.` : "Some text.";
   const names = Object.keys(files).map((name) => `onnx/${name}${fileEndings[weights]}.onnx`);
   return {
     kind: task ?? "onnx",
     metadata: task ? { library_name: "transformers.js", pipeline_tag: task } : { library_name: "onnx" },
-    usage: [...(task ? [nodeUsage(task, model), pageUsage(task, model)] : []), pythonUsage(model, names[0])],
+    usage: [...(task ? [nodeUsage(task, model, sample), pageUsage(task, model, sample)] : []), pythonUsage(model, names[0], sample)],
     notes: [
       ...Object.values(files).map((graph, i) => interfaceOf(names[i], graph)),
       ...(model.model === "rnn" ? [rnnNote(model)] : []),
@@ -209,17 +211,17 @@ export function onnxShipped(trained: TrainedModel, weights: ExportWeights, files
 }
 
 /** How a pipeline is called. A translation may be as long as the context, and no longer. */
-function callOf(task: string, { context }: Architecture): string {
+function callOf(task: string, { context }: Architecture, sample: string): string {
   const more: Readonly<Record<string, string>> = {
     "text-generation": `, { max_new_tokens: ${Math.min(50, context >> 1)} }`,
     "token-classification": ", { ignore_labels: [] }",
     "feature-extraction": ', { pooling: "mean", normalize: true }',
     translation: `, { max_new_tokens: ${context} }`,
   };
-  return `await model("Some text."${more[task] ?? ""})`;
+  return `await model("${sample}"${more[task] ?? ""})`;
 }
 
-const nodeUsage = (task: string, model: Architecture): Usage => ({
+const nodeUsage = (task: string, model: Architecture, sample: string): Usage => ({
   title: "Node",
   language: "js",
   code: `
@@ -228,10 +230,10 @@ import { env, pipeline } from "@huggingface/transformers"; // npm install @huggi
 env.localModelPath = "./"; // the folder that {{name}} lies in
 env.allowRemoteModels = false;
 const model = await pipeline("${task}", "{{name}}");
-console.log(${callOf(task, model)});`,
+console.log(${callOf(task, model, sample)});`,
 });
 
-const pageUsage = (task: string, model: Architecture): Usage => ({
+const pageUsage = (task: string, model: Architecture, sample: string): Usage => ({
   title: "A web page",
   language: "html",
   code: `
@@ -243,19 +245,19 @@ env.allowLocalModels = true;
 env.allowRemoteModels = false;
 env.backends.onnx.wasm.wasmPaths = "/ort/"; // node_modules/onnxruntime-web/dist
 const model = await pipeline("${task}", "{{name}}");
-console.log(${callOf(task, model)});
+console.log(${callOf(task, model, sample)});
 </script>`,
 });
 
 /** ONNX Runtime alone, with the tokenizer of the folder: for labels and vectors one run, for texts a loop over a cache. */
-function pythonUsage({ model }: Architecture, file: string): Usage {
+function pythonUsage({ model }: Architecture, file: string, sample: string): Usage {
   const begin = `
 import json, numpy, onnxruntime, tokenizers  # pip install onnxruntime tokenizers
 
 session = onnxruntime.InferenceSession("${file}")`;
   const read = `
 tokenizer = tokenizers.Tokenizer.from_file("tokenizer.json")
-ids = numpy.array([tokenizer.encode("Some text.").ids], dtype=numpy.int64)`;
+ids = numpy.array([tokenizer.encode("${sample}").ids], dtype=numpy.int64)`;
   const title = "Python, with ONNX Runtime alone";
   const code =
     model === "encoder" ? `${begin}${read}${encoderRun}` : model === "decoder" ? `${begin}${read}${decoderRun}` : `${begin}${interfaceRun}`;

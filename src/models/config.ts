@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { ConfigError } from "../base/errors.ts";
-import { sentence, setting, type Wording } from "../base/sentence.ts";
+import { either, sentence, setting, type Wording } from "../base/sentence.ts";
 import { suggest } from "../base/suggest.ts";
 import { maskPlaces, mixKinds } from "../layers/attention.ts";
 import { normPlaces, parallels } from "../layers/block.ts";
@@ -230,19 +230,17 @@ export function encoderConfig(given: EncoderInput): EncoderConfig {
   );
   for (const [key, usual] of Object.entries(usualScores)) {
     const set = config[key as keyof typeof usualScores] !== usual;
-    const models = { given: "encoder", able: modelsWith(key).filter((name) => name !== "encoder") };
     if (task !== "mlm" && set)
-      throw new ConfigError(sentence`not a setting of model encoder in ${setting("task", task)}, but of ${models.able.join(", ")}`, {
-        code: "config.other-model",
-        models,
-        ...placeOf([key]),
-      });
+      throw new ConfigError(
+        sentence`an encoder in ${setting("task", task)} gives no scores of tokens; it has this in ${setting("task", "mlm")}, and ${either(modelsWith(key).filter((name) => name !== "encoder"))} always`,
+        { code: "config.conflict", ...placeOf([key]) },
+      );
   }
   return config;
 }
 
 /** Only hidden tokens are scored; elsewhere these have their usual values. */
-const usualScores = { tie: true, scoresScale: undefined, scoresBias: false, scoresCap: undefined } as const;
+export const usualScores = { tie: true, scoresScale: undefined, scoresBias: false, scoresCap: undefined } as const;
 
 const pooledOnly = sentence`a layer after gathering is for whole texts: ${setting("task", "classify")} or ${setting("task", "embed")}`;
 

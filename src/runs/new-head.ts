@@ -2,12 +2,13 @@ import { ConfigError, GraphError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import { familyCalled } from "../hub/families.ts";
-import { type EncoderConfig, encoderConfig } from "../models/config.ts";
+import { type EncoderConfig, encoderConfig, usualScores } from "../models/config.ts";
 import { decoderName, lookingBack } from "../models/looking-back.ts";
 import type { Weights } from "../weights/weights.ts";
 import type { Task } from "./config.ts";
 import { trainingDefaults } from "./defaults.ts";
 import type { OpenRun } from "./folder.ts";
+import { refuseAdapter } from "./parent.ts";
 
 // A run or a model from outside that is trained for another task: labels or tags on top of what it knows. All but the head is carried over.
 
@@ -17,6 +18,7 @@ export function parentFor(from: OpenRun, task: Task): OpenRun {
   if (config.task === task) return from;
   const model = task === "classify" || task === "tag" ? headed(from, task) : undefined;
   if (!model) throw otherTask(folder, config.task, task);
+  refuseAdapter(from);
   const { labels: _, ...others } = config;
   const { batch, labelSmoothing, evalEvery, saveEvery } = trainingDefaults(
     task,
@@ -28,7 +30,8 @@ export function parentFor(from: OpenRun, task: Task): OpenRun {
 }
 
 function otherTask(folder: string, was: string, task: Task): ConfigError {
-  const cure = sentence`give data for ${was}, or train a new run for ${task} without ${setting("from")}`;
+  const same = was === "mlm" && task === "lm" ? sentence`say ${setting("task", was)} for the same data` : sentence`give data for ${was}`;
+  const cure = sentence`${same}, or train a new run for ${task} without ${setting("from")}`;
   return new ConfigError(sentence`${folder} was trained for ${was}, and the data is for ${task}, which has another output; ${cure}`, {
     code: "config.task",
     path: "from",
@@ -39,12 +42,11 @@ function otherTask(folder: string, was: string, task: Task): ConfigError {
 function headed({ config: { model, hub } }: OpenRun, task: "classify" | "tag"): EncoderConfig | undefined {
   if (model.model === "decoder") return lookingBack(model, { task, labels: 2 });
   if (model.model !== "encoder") return undefined;
-  const { scoresScale: _, scoresCap: __, ...body } = model;
   const own = { pool: model.pool, pooler: "none" } as const;
   // Vectors of texts stay as they were gathered; other models of a family get the head that Python would give them.
   const gathering = model.task === "embed" || !hub ? own : (familyCalled(hub.family)?.classifier ?? own);
-  const rest = { labels: 2, labelling: "one", normalise: false, scoresBias: false } as const;
-  return encoderConfig({ ...body, ...rest, task, ...(task === "classify" ? gathering : own) });
+  const rest = { labels: 2, labelling: "one", normalise: false } as const;
+  return encoderConfig({ ...model, ...usualScores, ...rest, task, ...(task === "classify" ? gathering : own) });
 }
 
 /** Numbers of a head: what is asked of it is new, so they are too. */

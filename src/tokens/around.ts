@@ -40,6 +40,9 @@ export function cutAround(ids: Int32Array, most: number, tokenizer: Framed, fill
   return kept;
 }
 
+/** A tokenizer.json for whoever reads on with a model that read texts without anything around them, whatever the file was made for. */
+export const plainJson = ({ json }: Pick<Tokenizer, "json">): object => ({ ...json, post_processor: null });
+
 /** The same tokenizer for texts that nothing stands around. */
 export function unframed(tokenizer: Tokenizer): Tokenizer {
   const { frame: _, ...others } = tokenizer;

@@ -1,4 +1,4 @@
-export { around, cutAround, frameOf, unframed } from "./around.ts";
+export { around, cutAround, frameOf, plainJson, unframed } from "./around.ts";
 export { lastCut } from "./cut.ts";
 export { type TrainTokenizerOptions, trainTokenizer } from "./learn.ts";
 export { loadTokenizer, parseTokenizer, saveTokenizer } from "./load.ts";

@@ -320,6 +320,7 @@ async function gradients(
   let [loss, objective] = [0, 0];
   for (const [part, { owner, targets }] of all.entries()) {
     const [value, reported] = heard[owner].subarray(2 + 2 * (part % accumulate));
+    if (targets === 0) continue; // nothing was hidden, say: nothing to learn, and a mean over nothing
     objective += (value * targets) / total;
     loss += (reported * targets) / total;
   }

@@ -61,6 +61,7 @@ describe("a new model", () => {
   it("is exported with its mask", async () => {
     await place.done("export", "run", "--to", "onnx", "--out", "shipped");
     expect(JSON.parse(readFileSync(place.path("shipped/tokenizer_config.json"), "utf8")).mask_token).toBe("<mask>");
+    expect(readFileSync(place.path("shipped/README.md"), "utf8").match(/"Some [^"]+"/g)).toEqual(Array(3).fill('"Some <mask>."'));
     expect(readFileSync(place.path("shipped/README.md"), "utf8")).toMatch(
       /a\.txt: [\d,]+ bytes to train on.*\(perplexity [\d.]+ per hidden token\)/s,
     );
@@ -78,6 +79,64 @@ describe("a new model", () => {
     const { results } = await json("classify", "labels", "the dog barks", "the cat meows");
     expect(results.map(({ label }: { label: string }) => label)).toEqual(["pet", "other"]);
   });
+});
+
+describe("what others would put around a text", () => {
+  it("is not in the files that a run is shipped with, since it was not trained so", async () => {
+    const json = JSON.parse(readFileSync(place.path("run/tokenizer.json"), "utf8"));
+    const special_tokens = Object.fromEntries(["<s>", "</s>"].map((id, i) => [id, { id, ids: [1 + i], tokens: [id] }]));
+    const [start, text, end] = [
+      { SpecialToken: { id: "<s>", type_id: 0 } },
+      { Sequence: { id: "A", type_id: 0 } },
+      { SpecialToken: { id: "</s>", type_id: 0 } },
+    ];
+    const template = { type: "TemplateProcessing", single: [start, text, end], pair: [start, text, end], special_tokens };
+    place.write("framed.json", JSON.stringify({ ...json, post_processor: template }));
+    const flags = "--tokenizer framed.json --layers 1 --heads 2 --width 32 --batch 4 --steps 2 --threads 1 --quiet".split(" ");
+    await place.done("train", "a.txt", ...flags, "--context", "16", "--out", "framed");
+    for (const to of ["onnx", "hf"]) {
+      await place.done("export", "framed", "--to", to, "--out", `framed-${to}`);
+      expect(JSON.parse(readFileSync(place.path(`framed-${to}/tokenizer.json`), "utf8")).post_processor).toBeNull();
+    }
+  });
+});
+
+describe("where nothing can be hidden", () => {
+  it("there is nothing to train on, to validate with or to measure", async () => {
+    place.write("unknown.txt", "zzz yyy xxx www vvv uuu ttt sss\nqqq ppp\n");
+    const none = /no token of the text( to validate with)? may be hidden/;
+    expectRefusal(await place.qkv("train", "a.txt", ...small, "--valid", "unknown.txt", "--out", "none"), 1, none);
+    expectRefusal(await place.qkv("eval", "run", "unknown.txt"), 1, none);
+  });
+
+  it("a step learns nothing, and its loss is a number", async () => {
+    const few = Array.from({ length: 60 }, (_, i) => `only${i}`).join(" "); // words that are there once are left out
+    place.write("mixed.txt", `${lines.slice(0, 40).join("\n")}\n${few}\n${lines.slice(0, 40).join("\n")}\n`);
+    const flags = small.map((word, i) => (small[i - 1] === "--batch" ? "1" : word));
+    const { loss } = await json("train", "mixed.txt", ...flags, "--vocab", "14", "--valid", "a.txt", "--steps", "60", "--out", "mixed");
+    expect(loss).toBeGreaterThan(0);
+    const steps = readFileSync(place.path("mixed/log.jsonl"), "utf8")
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(steps.filter(({ norm }) => norm !== undefined).map((step) => step.loss)).toContain(0);
+  });
+});
+
+it("finds no word that is cut off with the end of its text", async () => {
+  const long = Array(30).fill("cat").join(" ");
+  expectRefusal(await place.qkv("fill", "run", `${long} <mask>`), 1, "lies beyond the 26 tokens that the model reads");
+  expect((await json("fill", "run", `<mask> ${long}`)).results[0].masks).toHaveLength(1);
+});
+
+it("gets labels where its scores had weights of their own, and not beside an adapter", async () => {
+  const short = ["--steps", "2", "--batch", "4", "--threads", "1", "--quiet"];
+  await place.done("train", "a.txt", ...small, "--no-tie", "--steps", "2", "--out", "untied");
+  await place.done("train", "rows.tsv", "--from", "untied", "--valid-fraction", "0", ...short, "--out", "untied-labels");
+  expect((await json("classify", "untied-labels", "the dog barks")).results).toHaveLength(1);
+  expect((await json("embed", "untied", "the dog barks")).results[0].vector).toHaveLength(32);
+  await place.done("train", "a.txt", "--task", "mlm", "--from", "run", "--lora", "2", ...short, "--out", "adapter");
+  expectRefusal(await place.qkv("train", "rows.tsv", "--from", "adapter", ...short, "--out", "none"), 2, "adapter is an adapter itself");
 });
 
 it("learns from the texts of rows, whatever else they have", async () => {

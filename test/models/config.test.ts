@@ -159,7 +159,7 @@ describe("what makes no sense is refused with a reason", () => {
     [
       "a bias of scores that there are none of",
       () => encoderConfig({ vocab: 5, labels: 2, scoresBias: true }),
-      'at config.scoresBias: not a setting of model encoder in task: "classify", but of decoder, encoder-decoder',
+      'at config.scoresBias: an encoder in task: "classify" gives no scores of tokens; it has this in task: "mlm", and decoder or encoder-decoder always',
     ],
     ["no config at all", () => decoderConfig(3 as never), "at config: Invalid input: expected object, received number"],
     [
