@@ -14,7 +14,7 @@ const commands = {
   train: {
     arguments: { "[data...]": "files to train on; without any, a recipe" },
     summary:
-      "train a model on .txt (language modelling), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag), source,target (translate), or prompt,completion or messages (language models that learn answers)",
+      "train a model on .txt (language modelling; --task mlm for hidden words), or on .tsv, .csv or .jsonl with columns text,label or text,labels (classify), text,tags (tag), source,target (translate), or prompt,completion or messages (language models that learn answers)",
   },
   info: {
     arguments: { "[run]": run["<run>"] },

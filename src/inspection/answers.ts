@@ -1,6 +1,7 @@
 import { ConfigError } from "../base/errors.ts";
 import { givesSeveral, type ModelConfig, readsSource, taskOf } from "../models/any.ts";
 import type { ModelTask } from "../text/columns.ts";
+import { knownMask } from "../trained/hiding.ts";
 import { shownPiece } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import { type Activation, activationOf, type ObserveOptions, observe } from "./observe.ts";
@@ -105,7 +106,7 @@ export interface Next {
   readonly candidates: readonly Candidate[];
 }
 
-/** What may come after a text (after the target so far, where there is a source), or the labels of a whole text; of each position's label, the last's. */
+/** What may come after a text (after the target so far, where there is a source), what may stand at its first mask, or the labels of a whole text; of each position's label, the last's. */
 export async function nextTokensOf(
   run: TrainedModel,
   text: Read,
@@ -114,9 +115,15 @@ export async function nextTokensOf(
   const { model } = run;
   const hasSource = readsSource(model);
   // What comes next follows the end of a text; labels are those of its beginning, as they are when it is classified.
-  const keep = isLabeller(model) || hasSource ? "first" : "last";
+  const keep = taskOf(model) !== "lm" ? "first" : "last";
   const reading = await readingOf(run, text, hasSource ? { target: "", ...options } : { keep, ...options });
   const { logProbabilities } = await answersOf(run, reading);
   const prompt = typeof text !== "string" ? "" : hasSource ? `${text} → ${options.target ?? ""}` : text;
-  return { prompt, candidates: likeliest(run, rowsOf(logProbabilities).at(-1) ?? new Float32Array(), top) };
+  return { prompt, candidates: likeliest(run, rowsOf(logProbabilities).at(askedPlace(run, reading)) ?? new Float32Array(), top) };
+}
+
+/** Where it is asked: at the first hidden token, where such are found and there is one; else at the end. */
+function askedPlace(run: TrainedModel, { feeds }: Reading): number {
+  const mask = taskOf(run.model) === "mlm" ? knownMask(run) : undefined;
+  return mask ? (feeds.ids.data as Int32Array).indexOf(mask.id) : -1;
 }

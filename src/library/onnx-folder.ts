@@ -5,6 +5,7 @@ import { headSizes } from "../models/continuation.ts";
 import { frameOf, plainJson } from "../tokens/around.ts";
 import { maskToken } from "../tokens/mask.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { knownMask } from "../trained/hiding.ts";
 import { unwritten } from "../trained/reading.ts";
 import type { TrainedModel } from "../trained/trained.ts";
 import type { ExportWeights, Shipped, Usage } from "./exporter.ts";
@@ -195,8 +196,7 @@ function pipelineOf(model: Architecture): string | undefined {
 export function onnxShipped(trained: TrainedModel, weights: ExportWeights, files: Readonly<Record<string, Graph>>): Shipped {
   const model = architectureOf(trained.model, "an export");
   const task = pipelineOf(model);
-  const sample =
-    model.model === "encoder" && model.task === "mlm" ? `Some ${maskToken(trained.tokenizer)?.token ?? "text"}.` : "Some text.";
+  const sample = model.model === "encoder" && model.task === "mlm" ? `Some ${knownMask(trained)?.token ?? "text"}.` : "Some text.";
   const names = Object.keys(files).map((name) => `onnx/${name}${fileEndings[weights]}.onnx`);
   return {
     kind: task ?? "onnx",

@@ -13,10 +13,16 @@ export interface MaskedReader {
   readonly name?: string;
 }
 
-export function maskOf({ tokenizer, hub, name = "this model" }: MaskedReader): MaskToken {
-  const found = maskToken(tokenizer, tokenText(hub?.tokenizerConfig?.mask_token));
+/** The token that stands for a hidden one, if there is any. */
+export const knownMask = ({ tokenizer, hub }: MaskedReader): MaskToken | undefined =>
+  maskToken(tokenizer, tokenText(hub?.tokenizerConfig?.mask_token));
+
+export function maskOf(reader: MaskedReader): MaskToken {
+  const found = knownMask(reader);
   if (found) return found;
-  throw new ConfigError(`the tokenizer of ${name} has no token for a hidden word, such as [MASK]`, { code: "config.task" });
+  throw new ConfigError(`the tokenizer of ${reader.name ?? "this model"} has no token for a hidden word, such as [MASK]`, {
+    code: "config.task",
+  });
 }
 
 /** How tokens are hidden in its texts. */

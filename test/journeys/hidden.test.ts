@@ -50,6 +50,12 @@ describe("a new model", () => {
     expect((await json("eval", "run")).loss).toBeCloseTo(last.validLoss, 5);
   });
 
+  it("shows what may stand at a mask where others show what may come next", async () => {
+    await place.done("look", "run", "the cat <mask> and the cat", "--view", "next", "--out", "next.json");
+    const { candidates } = JSON.parse(readFileSync(place.path("next.json"), "utf8"));
+    expect(candidates[0].token).toBe("meows");
+  });
+
   it("goes on exactly where it was", async () => {
     cpSync(place.path("run"), place.path("again"), { recursive: true });
     rmSync(place.path("again/checkpoints/300"), { recursive: true });
