@@ -59,7 +59,7 @@ const batch = 32;
 const rowsOf = (labels) => (labels === "all" ? train : train.slice(0, Number(labels)));
 
 const ways = {
-  "read first": () => ["--from", at("reading"), ...words("--pool mean --dropout 0.1 --lr 5e-4")],
+  "read first": () => ["--from", at("reading"), ...words("--pool mean --dropout 0.1")],
   "the same encoder": () => [...encoder, ...words("--tokenizer word --vocab 10000 --pool mean --dropout 0.1 --lr 1e-3")],
   "the recipe": () =>
     words(

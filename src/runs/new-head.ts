@@ -19,13 +19,16 @@ export function parentFor(from: OpenRun, task: Task): OpenRun {
   const model = task === "classify" || task === "tag" ? headed(from, task) : undefined;
   if (!model) throw otherTask(folder, config.task, task);
   refuseAdapter(from);
-  const { labels: _, ...others } = config;
-  const { batch, labelSmoothing, evalEvery, saveEvery } = trainingDefaults(
+  const { labels: _labels, ...others } = config;
+  const { batch, labelSmoothing, evalEvery, saveEvery, optimizer, lr } = trainingDefaults(
     task,
     {},
     { width: model.width, threads: config.training.threads },
   );
-  const training = { ...config.training, batch, labelSmoothing, evalEvery, saveEvery };
+  const { momentum: _momentum, ...before } = config.training;
+  // Muon learns more from much text; on a few labels what was learned from it is lost: see docs/encoders.md.
+  const learning = config.training.optimizer === "muon" ? { ...before, optimizer, lr } : config.training;
+  const training = { ...learning, batch, labelSmoothing, evalEvery, saveEvery };
   return { ...from, config: { ...others, task, model, training }, body: config.model };
 }
 

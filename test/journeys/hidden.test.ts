@@ -82,6 +82,10 @@ describe("a new model", () => {
     );
     const flags = "--from run --batch 4 --steps 20 --valid-fraction 0 --threads 1 --quiet --out labels".split(" ");
     await place.done("train", "rows.tsv", ...flags);
+    const learnedBy = (run: string) => JSON.parse(readFileSync(place.path(`${run}/config.json`), "utf8")).training;
+    expect(learnedBy("run")).toMatchObject({ optimizer: "muon", lr: 0.005 });
+    expect(learnedBy("labels")).toMatchObject({ optimizer: "adamw", lr: 5e-4 }); // as a new classifier, and half of its rate
+    expect(learnedBy("labels")).not.toHaveProperty("momentum");
     const { results } = await json("classify", "labels", "the dog barks", "the cat meows");
     expect(results.map(({ label }: { label: string }) => label)).toEqual(["pet", "other"]);
   });
