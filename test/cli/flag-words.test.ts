@@ -35,7 +35,7 @@ describe("an error, for whoever typed flags", () => {
     [
       { model: "encoder", labels: 2, tie: false },
       ["--no-tie"],
-      "--no-tie has no meaning for --model encoder; it is for --model decoder or --model encoder-decoder or --model rnn",
+      "--no-tie: an encoder in --task classify gives no scores of tokens; it has this in --task mlm, and decoder or encoder-decoder or rnn always",
     ],
     [{ vocab: 2e6 }, [], "at config.vocab: a whole number from 1 to 1,000,000 is wanted, not 2,000,000"], // no flag of this command
   ])("%j", (settings, args, words) => {
