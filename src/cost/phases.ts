@@ -28,7 +28,7 @@ export interface Extent {
 export interface Phase {
   readonly name: PhaseName;
   readonly fn: TensorFunction;
-  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols" | "keeps">;
+  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols" | "keeps" | "expected">;
   readonly sizes: Sizes;
 }
 
@@ -44,7 +44,8 @@ export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent, ke
       const lm = isLanguageModel(config);
       const fn = trainingLoss(config, lm ? { ignore: null } : {}, time);
       const symbols = !lm && anyLength ? "open" : "bound";
-      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols, ...(keeps && { keeps }) }, { batch, time, sourceTime });
+      const sizes = { batch, time, sourceTime };
+      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols, expected: sizes, ...(keeps && { keeps }) }, sizes);
     }
     case "sequence": {
       const fn = modelLoss(config, { training: false });

@@ -68,15 +68,9 @@ const attendOp = defineOp<AttendAttributes>("attend", {
   // dS = P ∘ (dO Vᵀ − rowsum(dO ∘ O)): the row sum of dP ∘ P, taken where it is smaller. What is dropped from P is dropped from dO Vᵀ too.
   vjp({ g, inputs, outputs: [o, pattern], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
-    const { scale, cap, threshold } = attributes;
-    const mask = noise && dropMask(noise, threshold, q.dtype);
-    const dropped = (x: Tensor) => (mask ? inPart("dropout", () => mul(x, mask)) : x);
+    const mask = noise && dropMask(noise, attributes.threshold, q.dtype);
     const along = sum(mul(g, o), { axis: -1, keep: true });
-    const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true }));
-    const ds = mul(pattern, sub(dropped(dp), along));
-    const dRaw = cap === undefined ? ds : mul(ds, capSlope(q, k, scale, cap));
-    const [dq, dk] = inPart("scores", () => [matmul(dRaw, k, { scale }), matmul(dRaw, q, { transposeA: true, scale })]);
-    const dv = inPart("weighted sum", () => matmul(dropped(pattern), g, { transposeA: true }));
+    const { ds, dq, dk, dv } = attendGradients({ ...attributes, q, k, v, mask, g, along, pattern });
     return [dq, dk, dv, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
   },
   onnx(e, inputs, { inputs: [{ dtype, shape }], attributes }) {
@@ -129,6 +123,37 @@ const attendOp = defineOp<AttendAttributes>("attend", {
 });
 
 export const isAttend = attendOp.is;
+
+/** What an application of it was given. */
+export const attendInputs = (inputs: readonly Tensor[], attributes: Attributes) => ({
+  ...named(inputs, attributes as AttendAttributes),
+  ...(attributes as AttendAttributes),
+});
+
+interface Back {
+  readonly q: Tensor;
+  readonly k: Tensor;
+  readonly v: Tensor;
+  readonly scale: number;
+  readonly cap?: number;
+  /** What dropout has multiplied the pattern by. */
+  readonly mask?: Tensor;
+  /** The gradient of what came out, and the row sums of it times what came out. */
+  readonly g: Tensor;
+  readonly along: Tensor;
+  readonly pattern: Tensor;
+}
+
+/** The gradients of scores, queries, keys and values. */
+export function attendGradients({ q, k, v, scale, cap, mask, g, along, pattern }: Back) {
+  const dropped = (x: Tensor) => (mask ? inPart("dropout", () => mul(x, mask)) : x);
+  const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true }));
+  const ds = mul(pattern, sub(dropped(dp), along));
+  const dRaw = cap === undefined ? ds : mul(ds, capSlope(q, k, scale, cap));
+  const [dq, dk] = inPart("scores", () => [matmul(dRaw, k, { scale }), matmul(dRaw, q, { transposeA: true, scale })]);
+  const dv = inPart("weighted sum", () => matmul(dropped(pattern), g, { transposeA: true }));
+  return { ds, dq, dk, dv };
+}
 
 /** 1 − tanh²(score/cap). The scores are computed again: to keep them would take a pattern's memory in every layer. */
 function capSlope(q: Tensor, k: Tensor, scale: number, cap: number): Tensor {

@@ -1,10 +1,11 @@
 import { GraphError } from "../base/errors.ts";
 import { cleanUp } from "../graph/cleanup.ts";
-import { nodeCost } from "../graph/cost.ts";
+import { nodeShares } from "../graph/cost.ts";
 import { type Dim, sum } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { input, isInput } from "../graph/leaves.ts";
-import { type Attributes, defineOp, type Op, type OpDefinition } from "../graph/op.ts";
+import { type Attributes, type Cost, defineOp, type Op, type OpDefinition } from "../graph/op.ts";
+import { atPlace, type Place } from "../graph/place.ts";
 import { type Node, type Tensor, topological } from "../graph/tensor.ts";
 import { sameShape, showType, type TensorType } from "../graph/type.ts";
 
@@ -89,13 +90,19 @@ export function defineScan<A extends Attributes>(name: string, definition: ScanD
       });
     },
     cost(inputs, _, attributes) {
-      const { time, step: made } = bodyOf(inputs, attributes);
-      const costs = topological([...made.carry, ...made.outputs]).map(nodeCost);
-      const times = (of: "flops" | "products" | "bytes") => sum(costs.map((cost) => cost[of])).times(time);
-      return { flops: times("flops"), products: times("products"), bytes: times("bytes") };
+      const { time, step: made } = atPlace(nowhere, () => bodyOf(inputs, attributes));
+      const shares = topological([...made.carry, ...made.outputs]).flatMap(nodeShares);
+      return [...new Set(shares.map(({ part }) => part))].map((part) => {
+        const own = shares.filter((share) => share.part === part);
+        const times = (of: keyof Cost) => sum(own.map((share) => share[of])).times(time);
+        return { flops: times("flops"), products: times("products"), bytes: times("bytes"), ...(part !== nowhere.part && { part }) };
+      });
     },
   });
 }
+
+/** Where a step is built when it is only counted: what is said of no part in it is of the part that the loop is of. */
+const nowhere: Place = { scope: "", part: "other" };
 
 function lower(e: Emitter, node: Node, known: Map<Tensor, Value>): void {
   if (isInput(node)) return;

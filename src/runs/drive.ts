@@ -1,6 +1,6 @@
 import { chance } from "../base/chance.ts";
 import { NonFiniteError, RunError } from "../base/errors.ts";
-import { call, sentence, setting } from "../base/sentence.ts";
+import { call, sentence, setting, type Words } from "../base/sentence.ts";
 import { Turns } from "../base/turns.ts";
 import type { Material } from "../data/material.ts";
 import type { Rows } from "../data/source.ts";
@@ -75,6 +75,8 @@ export interface TrainOptions {
   readonly began?: number;
   /** Aborted, training saves after the step under way, and ends; while data is still being read, the signal's reason is thrown. */
   readonly signal?: AbortSignal;
+  /** How warnings name settings; as a program does, if left out. */
+  readonly words?: Words;
   /** Of a run whose data is in memory. */
   readonly rows?: Rows;
   readonly checkpoints?: CheckpointsOptions;
@@ -197,6 +199,7 @@ export async function* drive(
       yield before;
     }
     if (latest && disk) await turns.through(disk.saver.repairModel(progress));
+    const longest = Math.min(model.context, config.data.longest ?? model.context);
     const reports = fit(loss, optimizer, material.batches, {
       steps,
       learningRate: (step) => learningRate(step, training),
@@ -213,6 +216,7 @@ export async function* drive(
       resident: true,
       baked,
       symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
+      expected: { batch: training.batch, time: longest, sourceTime: longest },
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
       patience: training.patience || Number.POSITIVE_INFINITY,
       progress,

@@ -2,11 +2,13 @@ import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { pause } from "../base/turns.ts";
 import { type GradOptions, grad } from "../gradients/grad.ts";
-import { cleanUp } from "../graph/cleanup.ts";
-import { buildGraph, type Graph, type GraphOptions, type TensorFunction } from "../graph/graph.ts";
+import { cleanUp, copyNode, rewrite } from "../graph/cleanup.ts";
+import { buildGraph, type Graph, type GraphOptions, graphNodes, type TensorFunction } from "../graph/graph.ts";
 import { prefixes } from "../graph/names.ts";
+import { atPlace } from "../graph/place.ts";
 import type { Node, Tensor } from "../graph/tensor.ts";
 import { isAttend } from "../ops/attend.ts";
+import { eachOf } from "../ops/attend-each.ts";
 import { flattenRows } from "../ops/flatten.ts";
 import { isView } from "../ops/movement.ts";
 import { foldConstants } from "./fold.ts";
@@ -21,6 +23,8 @@ export interface PipelineOptions extends GraphOptions {
   readonly gradientsFor?: readonly string[];
   /** What is kept of the forward pass for the gradients: everything, or only what goes into each block, which is then computed again. */
   readonly keeps?: Keeps;
+  /** Sizes that are usual where they are left open: what is large then is computed in pieces. */
+  readonly expected?: Readonly<Record<string, number>>;
   /** A last change to the graph that runs, such as matrices with fewer bits. */
   readonly rewrite?: (graph: Graph) => Graph;
   /** What a parameter that the loss does not depend on gets: an error that names it, or zeros. */
@@ -39,7 +43,7 @@ export async function prepareGraph(
 ): Promise<Graph> {
   const built = chosen(buildGraph(fn, options), options);
   await pause(); // graphs of large models take a while, and others share the thread
-  const whole = withGradients(built, options);
+  const whole = withGradients(engine.can("scans") ? inPieces(built, options) : built, options);
   await pause();
   const flat = flattenRows(cleanUp(whole));
   await pause();
@@ -56,6 +60,17 @@ function chosen(graph: Graph, { outputs, taps = [] }: PipelineOptions): Graph {
     if (!graph.outputs.has(name)) throw new GraphError(`there is no output called "${name}"${suggest(name, graph.outputs.keys())}`);
   }
   return { ...graph, outputs: new Map([...graph.outputs].filter(([name]) => outputs.includes(name) || taps.includes(name))) };
+}
+
+/** Where gradients are wanted, large patterns of attention that nobody looks at are computed example by example, twice, and never kept: the same bits. */
+function inPieces(graph: Graph, { gradientOf, keeps, expected }: PipelineOptions): Graph {
+  if (gradientOf === undefined) return graph;
+  const used = new Set([...graphNodes(graph).flatMap(({ inputs }) => inputs), ...graph.outputs.values()]);
+  const all = keeps === "all but patterns";
+  return rewrite(graph, (node, inputs) => {
+    const mixed = isAttend(node) && !used.has(node.outputs[1]) && atPlace(node, () => eachOf(node, inputs, { all, sizes: expected }));
+    return mixed ? [mixed] : copyNode(node, inputs);
+  });
 }
 
 function withGradients(graph: Graph, { gradientOf, gradientsFor, unused, keeps }: PipelineOptions): Graph {

@@ -88,6 +88,8 @@ export interface FitOptions extends Recomputing {
   readonly baked?: Pick<CompileOptions, "weights" | "folder">;
   /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
   readonly symbols?: "bound" | "open";
+  /** The sizes that are usual, where they are open. */
+  readonly expected?: CompileOptions["expected"];
   /** The loss on other data, asked for after every so many steps and after the last. */
   readonly validation?: { readonly every: number; loss(weights: ParameterBuffer): Promise<number> };
   /**
@@ -132,7 +134,17 @@ export async function* fit(
   const resident = holds ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, keeps }) : undefined;
   if (resident) optimizer.bringHome = () => resident.bringHome();
   else optimizer.prepare(device);
-  const compiled = { ...options.baked, gradientOf: "loss", gradientsFor, keeps, outputs, device, symbols, sessions: 16 } as const;
+  const compiled = {
+    ...options.baked,
+    gradientOf: "loss",
+    gradientsFor,
+    keeps,
+    outputs,
+    device,
+    symbols,
+    expected: options.expected,
+    sessions: 16,
+  } as const;
   const step = compile(loss, compiled);
   const cut = group.size > 1 && !optimizer.isPart && !device.engine.host ? cutOf(optimizer.gradients.layout) : undefined;
   const staged = compile(loss, { ...compiled, ...(cut && { stages: cut.stages }) });

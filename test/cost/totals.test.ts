@@ -101,11 +101,11 @@ describe("the GPT-3 table", () => {
     const found = await cost(gpt("gpt3-175b"), { phases: ["training"] });
     const total = trainingTotal(found, 300e9);
     if (!total) throw new Error("a decoder has a training total");
-    expect(total.flops / (published["gpt3-175b"].flops ?? 0)).toBeCloseTo(1.017, 3);
+    expect(total.flops / (published["gpt3-175b"].flops ?? 0)).toBeCloseTo(1.019, 3);
     expect(total.estimate).toBe(6 * 174_604_259_328 * 300e9);
     expect((total.estimate + total.pairs + total.rest + total.unmultiplied) / total.flops).toBeCloseTo(1, 12);
-    // 12 · layers · width · time for each token, of which causal blocks compare 9/16
-    expect(total.pairs / (300e9 * 12 * 96 * 12288 * 2048 * (9 / 16))).toBeCloseTo(1, 12);
+    // 14 · layers · width · time for each token, since large patterns are computed again, of which causal blocks compare 9/16
+    expect(total.pairs / (300e9 * 14 * 96 * 12288 * 2048 * (9 / 16))).toBeCloseTo(1, 12);
     expect(part(found, "feed-forward")?.parameters).toBeGreaterThan(0.6 * found.parameters);
     expect(part(found, "feed-forward")?.flops).toBeGreaterThan(0.6 * (found.phases.training?.flops ?? 0));
   });
