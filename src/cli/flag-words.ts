@@ -1,6 +1,7 @@
 import type { Command, Option } from "commander";
 import { ConfigError, type QkvError } from "../base/errors.ts";
 import type { Value, Wording, Words } from "../base/sentence.ts";
+import { options } from "../training/options.ts";
 
 // What the library says, in the words of the command line: a setting is a flag, and a function a command.
 
@@ -16,6 +17,7 @@ const commandOf: Readonly<Record<string, string>> = {
 export const flagWords: Words = {
   setting(name, value) {
     if (value === false) return `--no-${dashed(name)}`;
+    if (value === true && hasOnlyNo(name)) return `no --no-${dashed(name)}`;
     const flag = name.startsWith("columns.") ? `--${name.replace("columns.", "")}-column` : `--${dashed(name)}`;
     return value === undefined || value === true ? flag : `${flag} ${[value].flat().map(written).join("|")}`;
   },
@@ -32,8 +34,18 @@ export const flagWords: Words = {
 
 const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** A learning rate is 1e-2 for whoever types it. */
-const written = (value: Value): string => (typeof value === "number" && 0 < value && value < 0.1 ? value.toExponential() : `${value}`);
+/** A switch that is usually on has a flag to leave it out, and none to ask for it. */
+const hasOnlyNo = (name: string): boolean => {
+  const found = options.filter((option) => option.name === `model.${name}`);
+  return found.length > 0 && found.every(({ without }) => without !== undefined);
+};
+
+/** A learning rate is 1e-3 for whoever types it, and 0.02 is no longer than 2e-2. */
+function written(value: Value): string {
+  const plain = `${value}`;
+  const short = typeof value === "number" && 0 < value && value < 1 ? value.toExponential() : plain;
+  return short.length < plain.length ? short : plain;
+}
 
 export const inFlags = (wording: Wording): string => (typeof wording === "string" ? wording : wording.in(flagWords));
 

@@ -220,7 +220,7 @@ async function followed(
   const progress = quiet || !speaks ? undefined : new Progress(process.stderr, clock, ranks?.library);
   for (const said of speaks ? (ranks?.warnings ?? []) : []) console.error(`warning: ${said}`);
   const group = ranks && { group: ranks.group, shardOptimizer: shardOptimizer ?? false };
-  const events = start({ cache: cacheFolder(), clock, began: 0, signal: interrupt.signal, ...group }, ranks?.threads);
+  const events = start({ cache: cacheFolder(), clock, began: 0, signal: interrupt.signal, words: flagWords, ...group }, ranks?.threads);
   try {
     for (;;) {
       const { done, value } = await events.next();

@@ -1,7 +1,7 @@
 import { elementCount } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
-import { sentence, setting } from "../base/sentence.ts";
+import { sentence, setting, type Wording } from "../base/sentence.ts";
 import { type Encoded, unknownWarnings } from "../data/encoded.ts";
 import { mostValidationTokens } from "../data/material.ts";
 import { amount } from "../data/raw.ts";
@@ -42,6 +42,7 @@ import { trainingConfig } from "./config.ts";
 import { contextFor, continuedTraining, evalTokensFor, gatedHidden, modelDefaults, modelFor, trainingDefaults } from "./defaults.ts";
 import type { TrainOptions } from "./drive.ts";
 import type { OpenRun } from "./folder.ts";
+import { idleSettings } from "./idle.ts";
 import { refuseTooBig } from "./memory.ts";
 import { carryBody, newHeadSentence } from "./new-head.ts";
 import { continuedModel, goneLabels, originOf, parentWeights, refuseAdapter, refuseNewLabels, refuseTokenizer } from "./parent.ts";
@@ -82,7 +83,7 @@ export interface Prepared {
   readonly config: RunConfig;
   readonly tokenizer: Tokenizer;
   readonly encoded: Encoded;
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Wording[];
   /** The weights to begin with, where they are not drawn from the seed. */
   readonly start?: ParameterBuffer;
 }
@@ -97,7 +98,13 @@ export function prepare(settings: RunSettings, read: DataRead): Prepared {
   const { hub, ...rest } = settled;
   const config: RunConfig = { ...rest, ...(begun && { from: begun.origin }), ...(hub && { hub }) };
   const [early, late] = warnings;
-  return { config, tokenizer, encoded, warnings: [...early, ...(begun?.said ?? []), ...late], start: begun?.start };
+  return {
+    config,
+    tokenizer,
+    encoded,
+    warnings: [...early, ...idleSettings(settings, config), ...(begun?.said ?? []), ...late],
+    start: begun?.start,
+  };
 }
 
 /** Reads the data and learns from it what follows from it alone: the same for all sizes and schedules. */

@@ -63,7 +63,8 @@ export async function* trainRun(
     const own = await takeFolder(folder, group);
     taken = own;
     refuseTaken(folder, overwrite);
-    for (const sentence of [...warnings, ...material.warnings]) yield { kind: "warning", sentence };
+    for (const said of [...warnings, ...material.warnings])
+      yield { kind: "warning", sentence: typeof said === "string" ? said : said.in(options.words) };
     if (chosen) yield chosen;
     await lead(group, { folder, config, tokenizer });
     const place = (progress: Progress) => {

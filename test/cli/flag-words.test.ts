@@ -2,7 +2,7 @@ import { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
 import { ConfigError, FormatError, type QkvError } from "../../src/base/errors.ts";
 import { sentence, setting } from "../../src/base/sentence.ts";
-import { told } from "../../src/cli/flag-words.ts";
+import { inFlags, told } from "../../src/cli/flag-words.ts";
 import { modelFlags } from "../../src/cli/flags.ts";
 import { type ModelInput, modelConfig } from "../../src/models/any.ts";
 
@@ -47,5 +47,14 @@ describe("an error, for whoever typed flags", () => {
     expect(told(new FormatError("no", { ...facts, file: "config.json" }), called())).toBe("config.json: at config.layers: no");
     expect(told(new ConfigError("no", facts))).toBe("at config.layers: no");
     expect(told(new ConfigError(sentence`give ${setting("layers")}`, { path: "model.layers" }), called())).toBe("give --layers");
+  });
+
+  it("names no flag that there is not, and writes numbers as they are typed", () => {
+    expect(inFlags(sentence`it has ${setting("crossPositions", true)}, not ${setting("crossPositions", false)}`)).toBe(
+      "it has no --no-cross-positions, not --no-cross-positions",
+    );
+    expect(
+      inFlags(sentence`${setting("qkNorm", true)}, ${setting("minutes", 0.02)}, ${setting("lr", 0.0005)}, ${setting("steps", 100000)}`),
+    ).toBe("--qk-norm, --minutes 0.02, --lr 5e-4, --steps 100000");
   });
 });
