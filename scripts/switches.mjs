@@ -1,5 +1,5 @@
 // What each switch of models and training gives at equal time: recipes in their quick settings, each switch alone and some together, over seeds.
-// Short trainings of each switch, in turns with the plain setting, tell how long its steps take, and several together take the product of theirs; a whole training then
+// Steps of each switch, in turns with the plain setting, tell how long they take, and several together take the product of theirs; a whole training then
 // has as many steps as fit into the time of the plain setting. Those that do nothing within a step ("free") take no time. What is known is kept in
 // docs/results/switches.json, so it can be stopped and goes on; run it where the data packages are. Times want a quiet machine; losses do not.
 // node scripts/switches.mjs [--only book,translate] [--seeds 3, 0 for times alone] [--threads 2] [variant, as "muon + qk-norm"…]
@@ -11,6 +11,13 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
+const from = (file) => import(join(root, "dist", file));
+const { trainingStep } = await from("bench/workload-step.js");
+const { modelLoss } = await from("models/any.js");
+const { nodeDevice } = await from("node/device.js");
+const { recipe: recipeOf } = await from("recipes/index.js");
+const { modelFor } = await from("runs/defaults.js");
+const { modelWith } = await from("runs/prepare.js");
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -31,9 +38,9 @@ const flagsOf = (variant) => [
   ...variant.flatMap((name) => switches[name].flags),
 ];
 const recipes = {
-  book: { steps: 1500, measure: "perplexity" },
-  translate: { steps: 700, measure: "chrf" },
-  reviews: { steps: 800, measure: "accuracy" },
+  book: { steps: 1500, measure: "perplexity", task: "lm", vocab: 84, length: 128 },
+  translate: { steps: 700, measure: "chrf", task: "translate", vocab: 4000, length: 40 },
+  reviews: { steps: 800, measure: "accuracy", task: "classify", vocab: 10_000, length: 256 },
 };
 
 /** A classifier has no scores of tokens. */
@@ -51,26 +58,66 @@ const known = read();
 for (const recipe of values.only.split(",")) {
   const wanted = variants.filter((variant) => positionals.length === 0 || positionals.includes(nameOf(variant)));
   const able = wanted.filter((variant) => variant.every((name) => isFor(recipe, name)));
-  for (const name of new Set(able.flat())) if (!switches[name].free) measureTime(recipe, name);
+  for (const name of new Set(able.flat())) if (!switches[name].free) await measureTime(recipe, name);
   for (let seed = 1; seed <= Number(values.seeds); seed++) for (const variant of able) train(recipe, variant, seed);
 }
 print();
 
-/** The time of a step beside that of the plain setting, of short trainings in turns: four of five steps took longer. */
-function measureTime(recipe, name) {
+/** The time of a step beside that of the plain setting, best over best, both in turns in this process. */
+async function measureTime(recipe, name) {
   known.times[recipe] ??= {};
   if (known.times[recipe][name] !== undefined) return;
-  const all = { [plain]: [], [name]: [] };
-  for (let round = 0; round < 3; round++)
-    for (const variant of [[], [name]]) {
-      const out = folder(`times-${recipe}-${nameOf(variant)}`);
-      trained(recipe, variant, out, "--steps", "60", "--eval-every", "60");
-      all[nameOf(variant)].push(...steps(out).slice(10));
-      rmSync(out, { recursive: true });
-    }
-  const best = (one) => all[one].sort((a, b) => a - b)[Math.floor(all[one].length / 5)];
-  known.times[recipe][name] = best(name) / best(plain);
+  const ways = [await stepOf(recipe, []), await stepOf(recipe, [name])];
+  const best = ways.map(() => Number.POSITIVE_INFINITY);
+  for (let round = 0; round < 15; round++)
+    for (const [way, { run }] of ways.entries())
+      for (let i = 0; i < 6; i++) {
+        const begin = performance.now();
+        await run();
+        best[way] = Math.min(best[way], performance.now() - begin);
+      }
+  for (const { release } of ways) await release();
+  known.times[recipe][name] = best[1] / best[0];
+  console.log(recipe, name, `${best.map((one) => one.toFixed(1)).join(" and ")} ms a step`);
   write();
+}
+
+/** A step of a recipe's size; what it reads is made up. */
+function stepOf(recipe, variant) {
+  const { task, vocab, length } = recipes[recipe];
+  const { model, training } = recipeOf(recipe).settings(false);
+  const config = modelWith(
+    task,
+    modelFor(task),
+    { ...model, ...Object.assign({}, ...variant.map((name) => switches[name].model)) },
+    { vocab, labels: 2 },
+  );
+  const batch = training.batch ?? 6;
+  const ids = (...shape) => ({
+    dtype: "int32",
+    shape,
+    data: Int32Array.from(
+      { length: shape.reduce((a, b) => a * b) },
+      (_, i) => (i * i + 7) % (task === "classify" && shape.length === 1 ? 2 : vocab),
+    ),
+  });
+  const lengths = { dtype: "int32", shape: [batch], data: new Int32Array(batch).fill(length) };
+  const rows = () => ids(batch, length);
+  const feeds = {
+    lm: () => ({ ids: rows(), targets: rows() }),
+    classify: () => ({ ids: rows(), lengths, targets: ids(batch) }),
+    translate: () => ({ source: rows(), lengths, target: rows(), targets: rows() }),
+  }[task];
+  const workload = {
+    loss: modelLoss(config),
+    sizes: { batch, time: length, ...(task === "translate" && { sourceTime: length }) },
+    feeds,
+    flops: () => 0,
+    burst: 1,
+  };
+  return trainingStep(workload, nodeDevice({ threads: Number(values.threads) }), {
+    optimizer: variant.includes("muon") ? "muon" : "adamw",
+  });
 }
 
 function timeOf(recipe, variant) {
@@ -113,14 +160,6 @@ function print() {
       );
     }
   }
-}
-
-function steps(out) {
-  const lines = readFileSync(join(out, "log.jsonl"), "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
-  return lines.filter(({ loss }) => loss !== undefined).map(({ seconds }) => seconds);
 }
 
 function folder(name) {
