@@ -2,7 +2,7 @@
 // page becomes one with its script and its style, then tsc.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -48,6 +48,30 @@ writePage("try/", "src/server/try.bundle.ts", ["tryScript", "tryStyle"]);
 
 rmSync(join(root, "dist"), { recursive: true, force: true });
 run("typescript/bin/tsc", "-p", "tsconfig.build.json");
+
+// The command, in pieces that are loaded when they are wanted: hundreds of small files take longer to open than most of what they do. What it starts as processes of
+// its own lies beside it, where it looks for them.
+const command = {
+  "model-main": "processes/model-main.js",
+  "child-main": "studio/child-main.js",
+  main: "cli/main.js",
+  start: "cli/start.js",
+};
+const pieces = join(root, "dist/command");
+await build({
+  outdir: pieces,
+  entryPoints: Object.fromEntries(Object.entries(command).map(([name, file]) => [name, join(root, "dist", file)])),
+  bundle: true,
+  splitting: true,
+  chunkNames: "[name]-[hash]",
+  platform: "node",
+  format: "esm",
+  target: "node20",
+  packages: "external",
+  logLevel: "error",
+});
+rmSync(join(root, "dist/cli"), { recursive: true });
+renameSync(pieces, join(root, "dist/cli"));
 
 // What a page loads: the door qkv/web, and the worker that computes, in pieces that are loaded when they are wanted; and once more as one file, for apps
 // whose bundler takes a worker as it is.

@@ -1,13 +1,13 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
 const dist = join(import.meta.dirname, "../../dist");
 
-/** The files that a command loads: ours by their places, others by their packages. Node writes them down for coverage. */
+/** The modules that a command loads: ours by their places, which the pieces of the built command name, others by their packages. Node writes down for coverage what it loads. */
 function loadedBy(...args: readonly string[]): Set<string> {
   const folder = mkdtempSync(join(tmpdir(), "qkv-loading-"));
   try {
@@ -15,7 +15,12 @@ function loadedBy(...args: readonly string[]): Set<string> {
     const reports = readdirSync(folder).map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
     const urls: string[] = reports.flatMap(({ result }) => result.map(({ url }: { url: string }) => url));
     const files = urls.filter((url) => url.startsWith("file:")).map((url) => fileURLToPath(url));
-    return new Set(files.map((file) => /node_modules\/((?:@[^/]*\/)?[^/]*)/.exec(file)?.[1] ?? relative(dist, file)));
+    return new Set(
+      files.flatMap((file) => {
+        const others = /node_modules\/((?:@[^/]*\/)?[^/]*)/.exec(file)?.[1];
+        return others ? [others] : [...readFileSync(file, "utf8").matchAll(/^\/\/ dist\/(\S+)$/gm)].map(([, place]) => place);
+      }),
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }
