@@ -33,14 +33,14 @@ const side = 1024;
 export const productFlops = (ms: number): number => (2 * side ** 3) / (ms / 1000);
 
 /** Full training steps beside the best product of two matrices that the same engine reaches in the same run. */
-export async function benchTrain(threads: number, peakMemory: () => number, chosen = workloads): Promise<TrainingBench> {
+export async function benchTrain(threads: number, peakMemory: () => number, chosen = workloads, rounds?: number): Promise<TrainingBench> {
   const product = await matrixProduct(threads);
   const results: Omit<TrainingResult, "fraction">[] = [];
   let [bestProduct, medianProduct] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const workload of chosen) {
     const step = await trainingStep(workload, nodeDevice({ threads }));
     const firstLoss = await step.run();
-    const timings = await interleave({ product, step }, workload.rounds);
+    const timings = await interleave({ product, step }, rounds ?? workload.rounds);
     bestProduct = Math.min(bestProduct, timings.product.best);
     medianProduct = Math.min(medianProduct, timings.product.median);
     const { best, median } = timings.step;

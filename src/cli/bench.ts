@@ -9,15 +9,17 @@ interface Options {
   readonly threads: number;
   readonly json?: boolean;
   readonly only?: string;
+  readonly rounds?: number;
   readonly preset: string;
 }
 
 export const bench = bareCommand("bench")
   .option("--threads <n>", "threads of the engine", wholeNumber, 2)
   .addOption(new Option("--only <workload>", "one workload").choices(workloads.map(({ name }) => name)))
+  .option("--rounds <n>", "turns of steps and products, in the place of as many as a noisy machine wants (training)", wholeNumber)
   .option("--preset <name>", "the model whose decoding is measured, with random weights", "gpt2")
   .option("--json", "print one line of JSON and nothing else")
-  .action(async (name: string, { threads, json, only, preset }: Options) => {
+  .action(async (name: string, { threads, json, only, rounds, preset }: Options) => {
     if (name === "decode") {
       const found = await decodeReport(preset, threads);
       if (found) console.log(json ? JSON.stringify(found) : decodeText(found, threads));
@@ -25,7 +27,7 @@ export const bench = bareCommand("bench")
     }
     const chosen = workloads.filter(({ name }) => only === undefined || name === only);
     if (!json) console.error("measuring; a quiet machine gives the best figures …");
-    const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen);
+    const result = await benchTrain(threads, () => process.resourceUsage().maxRSS * 1024, chosen, rounds);
     console.log(json ? JSON.stringify(result) : report(result, threads));
   });
 

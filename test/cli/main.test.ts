@@ -26,7 +26,7 @@ describe("qkv", () => {
   });
 
   it("prints one line of JSON for a bench, in the promised form", () => {
-    const { status, stdout } = qkv("bench", "train", "--only", "W1", "--threads", "1", "--json");
+    const { status, stdout } = qkv("bench", "train", "--only", "W1", "--rounds", "2", "--threads", "1", "--json");
     expect(status).toBe(0);
     expect(stdout.trimEnd().split("\n")).toHaveLength(1);
     const result = JSON.parse(stdout);

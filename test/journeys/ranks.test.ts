@@ -145,7 +145,7 @@ function kill(pid: number): boolean {
   }
 }
 
-const kills = Number(process.env.QKV_RANK_KILLS ?? 10);
+const kills = Number(process.env.QKV_RANK_KILLS ?? 5);
 /** Milliseconds: more ranks than cores on a busy machine are slow, which is no fault of theirs. */
 const longest = 600_000 + 60_000 * kills;
 
