@@ -201,6 +201,9 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, { transposed = 
   return linearOp.one(bias ? [x, weight, bias] : [x, weight], { transposed, scale: 1 });
 }
 
+/** From so many rows and such a width on, turning what comes out of a product of rows pays. */
+const [manyRows, wideEnough] = [1024, 256];
+
 const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
   type(inputs) {
     const [x, y] = inputs;
@@ -218,10 +221,14 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
   scaled: (inputs, { scale }, factor) => rowsProductOp.one(inputs, { scale: scale * factor }),
   onnx(e, [x, y], { inputs, outputs: [{ dtype, shape }], attributes: { scale } }) {
     const [rows, others] = [asRows(e, x, inputs[0]), asRows(e, y, inputs[1])];
-    // A product that reads its left side transposed is a little slower than a plain one; a narrow side is cheap to turn first.
-    const narrow = (shape[0].value ?? 0) < (shape[1].value ?? 0);
-    const left = narrow ? e.node("Transpose", [rows], { perm: [1, 0] }) : rows;
-    return lowerProduct(e, [left, 2], [others, 2], dtype, { transposeA: !narrow, transposeB: false, scale });
+    const times = (left: Value, right: Value, transposeA = false) =>
+      lowerProduct(e, [left, 2], [right, 2], dtype, { transposeA, transposeB: false, scale });
+    const turned = (value: Value) => e.node("Transpose", [value], { perm: [1, 0] });
+    // A product that reads its left side transposed is slower than a plain one. A narrow side is cheap to turn first; of many rows so is what comes out, if the other side is the narrow one.
+    const [left, right] = shape.map(({ value = 0 }) => value);
+    if (left < right) return times(turned(rows), others);
+    if ((rowCount(inputs[0]).value ?? 0) >= manyRows && right >= wideEnough) return turned(times(turned(others), rows));
+    return times(rows, others, true);
   },
   cost: ([x], [y]) => productCost(y, rowCount(x)),
   examples: (f) => [
