@@ -59,6 +59,7 @@ const command = {
 };
 const pieces = join(root, "dist/command");
 await build({
+  absWorkingDir: root, // comments in the pieces name the modules by their places below it, which a test reads
   outdir: pieces,
   entryPoints: Object.fromEntries(Object.entries(command).map(([name, file]) => [name, join(root, "dist", file)])),
   bundle: true,

@@ -17,7 +17,7 @@ export async function trainingStep(workload: Workload, device: Device, { profile
   const optimizer = optimizerOf(name, layout, { beta2: 0.99, weightDecay: 0.1, clip: 1 });
   optimizer.prepare(device);
   initialise(layout, chance(1), optimizer.weights);
-  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], device, profile, symbols });
+  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], device, profile, symbols, expected: sizes });
   const start = performance.now();
   await compiled.prepare(sizes);
   const compileMs = performance.now() - start;

@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { ConfigError } from "../base/errors.ts";
 import { benchTrain, type TrainingBench } from "../bench/training-step.ts";
 import { workloads } from "../bench/workloads.ts";
 import { decodeReport, decodeText } from "./bench-decode.ts";
@@ -21,6 +22,7 @@ export const bench = bareCommand("bench")
   .option("--json", "print one line of JSON and nothing else")
   .action(async (name: string, { threads, json, only, rounds, preset }: Options) => {
     if (name === "decode") {
+      if (rounds !== undefined) throw new ConfigError("--rounds is for the training bench; leave it out", { code: "config.conflict" });
       const found = await decodeReport(preset, threads);
       if (found) console.log(json ? JSON.stringify(found) : decodeText(found, threads));
       return;

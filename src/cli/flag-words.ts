@@ -16,8 +16,9 @@ const commandOf: Readonly<Record<string, string>> = {
 
 export const flagWords: Words = {
   setting(name, value) {
-    if (value === false) return `--no-${dashed(name)}`;
-    if (value === true && hasOnlyNo(name)) return `no --no-${dashed(name)}`;
+    const only = onlyWay(name);
+    if (value === false) return only === "with" ? `no --${dashed(name)}` : `--no-${dashed(name)}`;
+    if (value === true && only === "without") return `no --no-${dashed(name)}`;
     const flag = name.startsWith("columns.") ? `--${name.replace("columns.", "")}-column` : `--${dashed(name)}`;
     return value === undefined || value === true ? flag : `${flag} ${[value].flat().map(written).join("|")}`;
   },
@@ -34,11 +35,12 @@ export const flagWords: Words = {
 
 const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-/** A switch that is usually on has a flag to leave it out, and none to ask for it. */
-const hasOnlyNo = (name: string): boolean => {
-  const found = options.filter((option) => option.name === `model.${name}`);
-  return found.length > 0 && found.every(({ without }) => without !== undefined);
-};
+/** A switch that is usually on has a flag to leave it out, and none to ask for it; one that is usually off the other way round. */
+function onlyWay(name: string): "with" | "without" | undefined {
+  const switches = options.filter((option) => (option.name === name || option.name === `model.${name}`) && option.kind === "switch");
+  const ways = new Set(switches.map(({ without }) => (without === undefined ? "with" : "without")));
+  return ways.size === 1 ? [...ways][0] : undefined;
+}
 
 /** A learning rate is 1e-3 for whoever types it, and 0.02 is no longer than 2e-2. */
 function written(value: Value): string {

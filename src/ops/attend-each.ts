@@ -111,26 +111,46 @@ const backOp = defineScan<EachAttributes>("attendEachBack", {
 /** Patterns of fewer bytes stay in a cache anyway, and a loop takes time of its own. */
 const manyBytes = 16 * 2 ** 20;
 
+type Expected = Readonly<Record<string, number>>;
+
+const isLarge = (pattern: Tensor, sizes: Expected): boolean => (byteSize(pattern.type).bind(sizes).value ?? 0) >= manyBytes;
+
+/** Whether an `attend` is computed example by example: if its patterns are large, by the sizes that are known or expected, or all are to be computed so. */
+export const goesEach = (node: Node, { all = false, sizes = {} }: Pick<EachOptions, "all" | "sizes">): boolean =>
+  isAttend(node) && (all || isLarge(node.outputs[1], sizes)) && sameSums(node, sizes);
+
+/** Up to this size of a head a product adds all of its numbers at once. */
+const mostAtOnce = 128;
+
 /**
- * What attention becomes where its examples are attended to one after the other, which are the same bits: if its patterns are large, by the sizes that are known or expected, or
- * all are to be computed so.
+ * Whether an example by itself is computed in the same order of sums, however many threads there are: they may divide the columns of a product that has more columns than
+ * rows, and where they get few, the engine adds more numbers at once.
  */
-export function eachOf(node: Node, inputs: readonly Tensor[], { all = false, sizes = {} }: EachOptions): Tensor | undefined {
-  if (!isAttend(node)) return undefined;
+function sameSums({ inputs: [q, , v] }: Node, sizes: Expected): boolean {
+  if (q.rank < 3) return false;
+  const [rows, size] = q.shape.slice(-2).map((dim) => dim.bind(sizes).value);
+  const valueSize = v.shape[v.rank - 1].value;
+  if (rows === undefined || size === undefined || valueSize === undefined) return false;
+  return Math.max(size, valueSize) <= Math.min(rows, mostAtOnce);
+}
+
+/** What attention becomes where its examples are attended to one after the other, which are the same bits. */
+export function eachOf(node: Node, inputs: readonly Tensor[], { learned, ...which }: EachOptions): Tensor | undefined {
+  if (!goesEach(node, which)) return undefined;
   const { q, k, v, bias, noise, scale, cap, threshold } = attendInputs(inputs, node.attributes);
-  const many = byteSize(node.outputs[1].type).bind(sizes).value ?? 0;
-  if (q.rank < 3 || !(all || many >= manyBytes)) return undefined;
   const own = bias?.rank === q.rank && !bias.shape[0].equals(1);
   const same = bias && !own ? [bias.rank < q.rank ? bias : reshape(bias, bias.shape.slice(1))] : [];
   const going = [q, k, v, ...(bias && own ? [bias] : []), ...(noise ? [noise] : [])];
   const kind = own ? "own" : bias ? "same" : "none";
-  const learns = bias !== undefined && topological([bias]).some(isParameter);
+  const learns = bias !== undefined && topological([bias]).some((one) => isParameter(one) && learned(one.attributes.name));
   return eachOp.apply([...going, ...same], { scale, ...(cap !== undefined && { cap }), threshold, bias: kind, learns })[0];
 }
 
 export interface EachOptions {
   /** Whether patterns of any size are computed so. */
   readonly all?: boolean;
-  /** The sizes that are expected where they are open. */
-  readonly sizes?: Readonly<Record<string, number>>;
+  /** The sizes that examples have at most, where they are open. */
+  readonly sizes?: Expected | undefined;
+  /** Which parameters are learned, by their names. */
+  learned(name: string): boolean;
 }

@@ -201,7 +201,7 @@ export function linear(x: Tensor, weight: Tensor, bias?: Tensor, { transposed = 
   return linearOp.one(bias ? [x, weight, bias] : [x, weight], { transposed, scale: 1 });
 }
 
-/** From so many rows and such a width on, turning what comes out of a product of rows pays. */
+/** From so many rows and such a width on, turning the wider side of a product of rows pays too. */
 const [manyRows, wideEnough] = [1024, 256];
 
 const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
@@ -221,14 +221,12 @@ const rowsProductOp: Op<{ scale: number }> = defineOp("rowsProduct", {
   scaled: (inputs, { scale }, factor) => rowsProductOp.one(inputs, { scale: scale * factor }),
   onnx(e, [x, y], { inputs, outputs: [{ dtype, shape }], attributes: { scale } }) {
     const [rows, others] = [asRows(e, x, inputs[0]), asRows(e, y, inputs[1])];
-    const times = (left: Value, right: Value, transposeA = false) =>
-      lowerProduct(e, [left, 2], [right, 2], dtype, { transposeA, transposeB: false, scale });
-    const turned = (value: Value) => e.node("Transpose", [value], { perm: [1, 0] });
-    // A product that reads its left side transposed is slower than a plain one. A narrow side is cheap to turn first; of many rows so is what comes out, if the other side is the narrow one.
+    // A product that reads its left side transposed is slower than a plain one; a narrow side is cheap to turn first, and so is any side where there are many rows.
+    // (To turn the narrow one and what comes out is as fast, but then threads divide the columns of the product, and where they get few, its sums are made in another order.)
     const [left, right] = shape.map(({ value = 0 }) => value);
-    if (left < right) return times(turned(rows), others);
-    if ((rowCount(inputs[0]).value ?? 0) >= manyRows && right >= wideEnough) return turned(times(turned(others), rows));
-    return times(rows, others, true);
+    const turns = left < right || ((rowCount(inputs[0]).value ?? 0) >= manyRows && right >= wideEnough);
+    const first = turns ? e.node("Transpose", [rows], { perm: [1, 0] }) : rows;
+    return lowerProduct(e, [first, 2], [others, 2], dtype, { transposeA: !turns, transposeB: false, scale });
   },
   cost: ([x], [y]) => productCost(y, rowCount(x)),
   examples: (f) => [

@@ -91,7 +91,7 @@ export function defineScan<A extends Attributes>(name: string, definition: ScanD
     },
     cost(inputs, _, attributes) {
       const { time, step: made } = atPlace(nowhere, () => bodyOf(inputs, attributes));
-      const shares = topological([...made.carry, ...made.outputs]).flatMap(nodeShares);
+      const shares = topological([...made.carry, ...made.outputs]).flatMap((node) => (isInput(node) ? [] : nodeShares(node)));
       return [...new Set(shares.map(({ part }) => part))].map((part) => {
         const own = shares.filter((share) => share.part === part);
         const times = (of: keyof Cost) => sum(own.map((share) => share[of])).times(time);

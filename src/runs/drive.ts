@@ -216,7 +216,7 @@ export async function* drive(
       resident: true,
       baked,
       symbols: material.kind === "examples" && takesAnyLength(model) ? "open" : "bound",
-      expected: { batch: training.batch, time: longest, sourceTime: longest },
+      expected: { batch: Math.ceil(training.batch / group.size), time: longest, sourceTime: longest },
       ...(validLoss && { validation: { every: training.evalEvery, loss: validLoss } }),
       patience: training.patience || Number.POSITIVE_INFINITY,
       progress,

@@ -3,10 +3,11 @@ import { RunError } from "../base/errors.ts";
 import { sentence, setting } from "../base/sentence.ts";
 import { buildGraph, graphNodes } from "../graph/graph.ts";
 import { isParameter } from "../graph/leaves.ts";
-import type { Tensor } from "../graph/tensor.ts";
+import type { Node, Tensor } from "../graph/tensor.ts";
 import { concreteShape } from "../graph/type.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import { isAttend } from "../ops/attend.ts";
+import { goesEach } from "../ops/attend-each.ts";
 import { blockOf, type Keeps, keepsOf } from "../runtime/pipeline.ts";
 import { trainingLoss } from "../training/loss.ts";
 import type { TrainingConfig } from "./config.ts";
@@ -52,23 +53,30 @@ export function refuseTooBig(
     );
 }
 
-/** All that is kept for the way back, without the patterns of attention but the largest where they are; or, where blocks are computed again, what goes into them and all of the largest one. */
+/**
+ * All that is kept for the way back, without the patterns of attention that are computed again, but the largest that is there at once; or, where blocks are computed
+ * again, what goes into them and all of the largest one.
+ */
 function activationBytes(config: ModelConfig, batch: number, length: number, keeps: Keeps): number {
   const again = keeps === "block inputs";
   const bind = { batch, time: length, ...("source" in modelLoss(config).inputs ? { sourceTime: length } : {}) };
   const nodes = graphNodes(buildGraph(trainingLoss(config, {}, length), { bind })).filter((node) => !isParameter(node));
   const bytesOf = (tensors: Iterable<Tensor>) =>
     [...tensors].reduce((total, { type }) => total + 4 * elementCount(concreteShape(type) ?? []), 0);
-  const patterns = nodes.flatMap((node) => (keeps === "all but patterns" && isAttend(node) ? node.outputs.slice(1) : []));
+  const all = keeps === "all but patterns";
+  const one = (node: Node) => goesEach(node, { all }); // then that of one example is there at once
+  const patterns = new Map(
+    nodes.filter((node) => isAttend(node) && (all || one(node))).map((node) => [node.outputs[1], one(node) ? 1 / batch : 1]),
+  );
   const kept = new Set(nodes.filter((node) => !again || blockOf(node) === undefined).flatMap(({ outputs }) => outputs));
-  for (const pattern of patterns) kept.delete(pattern);
+  for (const pattern of patterns.keys()) kept.delete(pattern);
   const blocks = new Map<string, number>();
   for (const node of again ? nodes : []) {
     const block = blockOf(node);
     if (block !== undefined) blocks.set(block, (blocks.get(block) ?? 0) + bytesOf(node.outputs));
     for (const x of node.inputs) if (blockOf(x.node) !== block && !isParameter(x)) kept.add(x);
   }
-  return bytesOf(kept) + Math.max(0, ...blocks.values(), ...patterns.map((pattern) => bytesOf([pattern])));
+  return bytesOf(kept) + Math.max(0, ...blocks.values(), ...[...patterns].map(([pattern, share]) => share * bytesOf([pattern])));
 }
 
 const count = (value: number): string => value.toLocaleString("en");

@@ -102,7 +102,7 @@ export function prepare(settings: RunSettings, read: DataRead): Prepared {
     config,
     tokenizer,
     encoded,
-    warnings: [...early, ...idleSettings(settings, config), ...(begun?.said ?? []), ...late],
+    warnings: [...early, ...(begun?.said ?? []), ...late],
     start: begun?.start,
   };
 }
@@ -131,7 +131,7 @@ export interface Settlement {
   /** All but the weights that it begins with. */
   readonly config: RunConfig;
   /** What is noteworthy: of the data, and of what is missing. */
-  readonly warnings: readonly [readonly string[], readonly string[]];
+  readonly warnings: readonly [readonly Wording[], readonly Wording[]];
   readonly layout: ParameterLayout;
   /** How many numbers are trained. */
   readonly trained: number;
@@ -206,7 +206,16 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   const none = amount(raw, "valid") === 0 ? ["there is no validation data, so the last weights count as the best"] : [];
   const gone = goneLabels(from?.config.labels, read.found);
   const ofData = [...raw.warnings, ...slowSentence(tokenizer), ...unknownWarnings(encoded, tokenizer)];
-  return { config, warnings: [ofData, [...gone, ...none]], layout, trained, matrices };
+  return {
+    config,
+    warnings: [
+      [...ofData, ...idleSettings(settings, config)],
+      [...gone, ...none],
+    ],
+    layout,
+    trained,
+    matrices,
+  };
 }
 
 /** Refuses what says in two ways how long to train. */

@@ -23,7 +23,7 @@ export interface PipelineOptions extends GraphOptions {
   readonly gradientsFor?: readonly string[];
   /** What is kept of the forward pass for the gradients: everything, or only what goes into each block, which is then computed again. */
   readonly keeps?: Keeps;
-  /** Sizes that are usual where they are left open: what is large then is computed in pieces. */
+  /** Sizes that examples have at most, where they are left open: what is large then is computed in pieces. */
   readonly expected?: Readonly<Record<string, number>>;
   /** A last change to the graph that runs, such as matrices with fewer bits. */
   readonly rewrite?: (graph: Graph) => Graph;
@@ -63,12 +63,13 @@ function chosen(graph: Graph, { outputs, taps = [] }: PipelineOptions): Graph {
 }
 
 /** Where gradients are wanted, large patterns of attention that nobody looks at are computed example by example, twice, and never kept: the same bits. */
-function inPieces(graph: Graph, { gradientOf, keeps, expected }: PipelineOptions): Graph {
+function inPieces(graph: Graph, { gradientOf, gradientsFor, keeps, expected: sizes }: PipelineOptions): Graph {
   if (gradientOf === undefined) return graph;
   const used = new Set([...graphNodes(graph).flatMap(({ inputs }) => inputs), ...graph.outputs.values()]);
   const all = keeps === "all but patterns";
+  const learned = (name: string) => gradientsFor === undefined || gradientsFor.includes(name);
   return rewrite(graph, (node, inputs) => {
-    const mixed = isAttend(node) && !used.has(node.outputs[1]) && atPlace(node, () => eachOf(node, inputs, { all, sizes: expected }));
+    const mixed = isAttend(node) && !used.has(node.outputs[1]) && atPlace(node, () => eachOf(node, inputs, { all, sizes, learned }));
     return mixed ? [mixed] : copyNode(node, inputs);
   });
 }

@@ -88,7 +88,7 @@ export interface FitOptions extends Recomputing {
   readonly baked?: Pick<CompileOptions, "weights" | "folder">;
   /** One session for every set of sizes ("bound", the fastest where sizes stay the same), or one for all ("open"). */
   readonly symbols?: "bound" | "open";
-  /** The sizes that are usual, where they are open. */
+  /** The sizes that examples have at most, where they are open. */
   readonly expected?: CompileOptions["expected"];
   /** The loss on other data, asked for after every so many steps and after the last. */
   readonly validation?: { readonly every: number; loss(weights: ParameterBuffer): Promise<number> };

@@ -371,7 +371,7 @@ export const trainingOptions: readonly Option[] = [
       "recomputePattern",
       toggle,
       "compute the patterns of attention again for their gradients rather than keep them: less memory for long texts, the same numbers",
-      "For long contexts: a pattern has as many numbers as there are pairs of positions, in every head and layer. It costs one product more. Patterns of 16 MiB and more in a layer are computed again anyway.",
+      "For long contexts: a pattern has as many numbers as there are pairs of positions, in every head and layer. It costs one product more. Patterns of 16 MiB and more are computed again anyway.",
       { models: ["decoder", "encoder", "encoder-decoder"], usual: false },
     ],
   ]),

@@ -79,7 +79,7 @@ async function planOf(settings: RunSettings, read: DataRead, signal: AbortSignal
     epochs: (steps * batch * accumulate) / Math.max(1, examples),
     flops: steps * tokensPerStep * (found.flopsPerToken.training ?? 0),
     cost: found,
-    warnings: [...warnings.flat(), ...material.warnings, ...(training.minutes === undefined ? [] : [guessedSentence])],
+    warnings: [...warnings.flat().map(String), ...material.warnings, ...(training.minutes === undefined ? [] : [guessedSentence])],
   };
 }
 

@@ -17,6 +17,7 @@ describe("qkv", () => {
     ["an unknown flag", ["bench", "train", "--thread", "2"], "unknown option '--thread'"],
     ["a wrong value", ["bench", "train", "--threads", "two"], "a whole number from 1 on is wanted"],
     ["an unknown bench", ["bench", "decoed"], "Allowed choices are train"],
+    ["rounds of another bench", ["bench", "decode", "--rounds", "2"], "--rounds is for the training bench"],
     ["an unknown workload", ["bench", "train", "--only", "W9"], "Allowed choices are W1, W2, W3, W4"],
   ])("exits with 2 and one sentence for %s", (_, args, sentence) => {
     const { status, stdout, stderr } = qkv(...args);

@@ -19,7 +19,7 @@ const models: Readonly<Record<string, Architecture>> = {
   "capped scores": modelConfig({ model: "decoder", ...sizes, positions: "rotary", scoreCap: 5 }),
   "an encoder and a decoder": modelConfig({ model: "encoder-decoder", ...sizes, positions: "learned" }),
 };
-const device = nodeDevice({ threads: 2 });
+const device = nodeDevice({ threads: 4 });
 const small = { batch: 3, time: 40, sourceTime: 33 };
 const large = { batch: 64, time: 160, sourceTime: 160 };
 
@@ -59,6 +59,32 @@ it.each(Object.entries(models))("%s: example by example, gradients are the same 
   expect(each.loss).toBe(whole.loss);
   expect(each.gradients).toEqual(whole.gradients);
   expect(whole.gradients.some((value) => value !== 0)).toBe(true);
+});
+
+it("leaves alone what threads would divide differently: heads of more numbers than there are queries, or of more than 128", async () => {
+  const wide = (heads: number, width: number) => modelConfig({ model: "encoder", ...sizes, heads, width, task: "classify", labels: 3 });
+  expect((await trained(wide(1, 128), { ...large, time: 1000 })).each).toEqual([2, 2]);
+  expect((await trained(wide(1, 128), { ...large, batch: 1000, time: 127 })).each).toEqual([0, 0]);
+  expect((await trained(wide(1, 160), { ...large, time: 1000 })).each).toEqual([0, 0]);
+});
+
+it("gives the gradient of scores to nobody who does not learn from it", async () => {
+  const model = modelConfig({ model: "decoder", ...sizes, positions: "relative" });
+  const outputs = async (gradientsFor?: readonly string[]) => {
+    const compiled = compile(modelLoss(model), {
+      device,
+      gradientOf: "loss",
+      outputs: ["loss"],
+      symbols: "open",
+      expected: large,
+      gradientsFor,
+    });
+    const backs = graphNodes(await compiled.graph({})).filter(({ op }) => op.name === "attendEachBack");
+    await compiled.release();
+    return backs.map((node) => node.outputs.length);
+  };
+  expect(await outputs()).toEqual([4, 4]);
+  expect(await outputs(["decoder/block.0/attention/qkv/weight"])).toEqual([3, 3]);
 });
 
 it("is for patterns of 16 MiB and more, where gradients are wanted", async () => {
