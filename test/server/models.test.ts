@@ -27,7 +27,7 @@ const states = async (served: Served): Promise<Record<string, string>> => {
 
 describe("several models", () => {
   it("make room for each other, the one not asked for longest first, and answer as ever", async () => {
-    const served = await Served.start(place, ["a=decoder", "b=decoder", "c=classifier", "--memory", "380MB"]);
+    const served = await Served.start(place, ["a=decoder", "b=decoder", "c=classifier", "--memory", "320MB"]);
     const text = async (model: string) =>
       (await (await served.post("/v1/completions", { model, prompt: "the", seed: 1, max_tokens: 8 })).json()).choices[0].text;
     const first = await text("a");
@@ -48,7 +48,7 @@ describe("several models", () => {
   });
 
   it("are not kept waiting by one that is always busy", async () => {
-    const served = await Served.start(place, ["a=decoder", "b=decoder", "--memory", "240MB"]);
+    const served = await Served.start(place, ["a=decoder", "b=decoder", "--memory", "200MB"]);
     const body = { model: "b", prompt: "the", max_tokens: 1500, logit_bias: { "2": -100 } };
     let [over, answered] = [false, 0];
     const busy = async () => {
@@ -69,7 +69,7 @@ describe("several models", () => {
 
   it("are opened later, where one that is open is in use", async () => {
     const port = await freePort();
-    const flags = ["a=decoder", "b=decoder", "--memory", "240MB", "--port", `${port}`, "--json", "--grace", "0.1"];
+    const flags = ["a=decoder", "b=decoder", "--memory", "200MB", "--port", `${port}`, "--json", "--grace", "0.1"];
     const child = spawn(process.execPath, [main, "serve", ...flags], { cwd: place.folder, stdio: ["ignore", "pipe", "ignore"] });
     const ended = new Promise((resolve) => child.once("exit", resolve));
     const stream = (): Promise<Response | undefined> =>
