@@ -11,7 +11,7 @@ describe("a sentence says the same to a program and on the command line", () => 
     [sentence`with ${setting("overwrite", true)}`, "with overwrite: true", "with --overwrite"],
     [sentence`without ${setting("attention", false)}`, "without attention: false", "without --no-attention"],
     [sentence`by ${setting("columns.label")}`, "by columns.label", "by --label-column"],
-    [settings1(), '{ layers: 0, lr: 0.01, norm: "none" }', "--layers 0 --lr 1e-2 --norm none"],
+    [settings1(), '{ layers: 0, lr: 0.01, norm: "none" }', "--layers 0 --lr 0.01 --norm none"],
     [sentence`with: ${call("resume", "runs/a")}`, 'with: resume("runs/a")', "with: qkv train --resume runs/a"],
     [sentence`by ${instead("resume", "runs/a")}`, 'by resume("runs/a")', "by --resume runs/a"],
     [sentence`${call("train", "<data>", { out: "a" })}`, 'train("<data>", { out: "a" })', "qkv train <data> --out a"],
