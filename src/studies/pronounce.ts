@@ -45,7 +45,7 @@ export const pronounce: Study = {
       ...common,
     },
     { name: "rnn-attention", what: "the same, and every sound attends to the letters", model: recurrent, training, ...common },
-    // Without dropout it says more words right, at the same validation loss (docs/recipes.md): in ten minutes nothing is read often enough to be learned by heart.
+    // Without dropout it says more words right, at the same validation loss (docs/recipes.md).
     { name: "transformer", what: "3 + 3 layers of width 128", model: { layers: 3, heads: 4, width: 128, dropout: 0 }, ...common },
   ],
 };
