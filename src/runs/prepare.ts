@@ -98,13 +98,7 @@ export function prepare(settings: RunSettings, read: DataRead): Prepared {
   const { hub, ...rest } = settled;
   const config: RunConfig = { ...rest, ...(begun && { from: begun.origin }), ...(hub && { hub }) };
   const [early, late] = warnings;
-  return {
-    config,
-    tokenizer,
-    encoded,
-    warnings: [...early, ...(begun?.said ?? []), ...late],
-    start: begun?.start,
-  };
+  return { config, tokenizer, encoded, warnings: [...early, ...(begun?.said ?? []), ...late], start: begun?.start };
 }
 
 /** Reads the data and learns from it what follows from it alone: the same for all sizes and schedules. */
