@@ -8,5 +8,7 @@ export default defineConfig({
     hookTimeout: 240_000,
     pool: "forks",
     maxWorkers: 2,
+    // Two files at a time on two cores: engines with two threads each would wait for each other. Tests of threads say how many they want.
+    env: { OMP_NUM_THREADS: "1" },
   },
 });
