@@ -57,6 +57,13 @@ const command = {
   main: "cli/main.js",
   start: "cli/start.js",
 };
+const {
+  dependencies: needed,
+  optionalDependencies: wished,
+  peerDependencies: peers,
+} = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const dependencies = Object.keys({ ...needed, ...wished, ...peers });
+const many = ["zod", "@bufbuild/protobuf", "csv-parse"]; // plain code in many small files, of which a command wants a few
 const pieces = join(root, "dist/command");
 await build({
   absWorkingDir: root, // comments in the pieces name the modules by their places below it, which a test reads
@@ -68,7 +75,7 @@ await build({
   platform: "node",
   format: "esm",
   target: "node20",
-  packages: "external",
+  external: dependencies.filter((name) => !many.includes(name)),
   logLevel: "error",
 });
 rmSync(join(root, "dist/cli"), { recursive: true });
