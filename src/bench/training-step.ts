@@ -33,7 +33,12 @@ const side = 1024;
 export const productFlops = (ms: number): number => (2 * side ** 3) / (ms / 1000);
 
 /** Full training steps beside the best product of two matrices that the same engine reaches in the same run. */
-export async function benchTrain(threads: number, peakMemory: () => number, chosen = workloads, rounds?: number): Promise<TrainingBench> {
+export async function benchTrain(
+  threads: number,
+  peakMemory: (workload: string) => number,
+  chosen = workloads,
+  rounds?: number,
+): Promise<TrainingBench> {
   const product = await matrixProduct(threads);
   const results: Omit<TrainingResult, "fraction">[] = [];
   let [bestProduct, medianProduct] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -51,7 +56,7 @@ export async function benchTrain(threads: number, peakMemory: () => number, chos
       medianMsPerStep: median,
       tokensPerSecond: (workload.tokens / best) * 1000,
       gflops: step.flops / best / 1e6,
-      peakMemoryBytes: peakMemory(),
+      peakMemoryBytes: peakMemory(workload.name),
       parameters: step.parameters,
       compileMs: step.compileMs,
       firstLoss,

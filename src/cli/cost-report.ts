@@ -122,7 +122,7 @@ function layerTable(layers: readonly LayerCost[]): string {
   }
   const rows = [...alike.values()].map((group) => {
     const [first] = group;
-    const name = group.length === 1 ? first.name : `${first.name} and ${group.length - 1} alike, each`;
+    const name = group.length === 1 ? first.name : `${first.name} and ${group.length - 1} more like it, each`;
     return [name, grouped(first.parameters), flops(first.flops), bytes(first.bytes), (first.flops / first.bytes).toFixed(2)];
   });
   return table(["", "parameters", "arithmetic", "moved", "FLOP/B"], rows);

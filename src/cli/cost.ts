@@ -10,6 +10,7 @@ import { nodeDevice } from "../node/device.ts";
 import { freeMemory } from "../node/machine.ts";
 import { roofline } from "../pictures/roofline.ts";
 import { refuseTooBig } from "../runs/memory.ts";
+import { refuseAgain } from "../runs/prepare.ts";
 import { parametersOf } from "../runtime/compile.ts";
 import { keepsOf } from "../runtime/pipeline.ts";
 import { bareCommand } from "./commands.ts";
@@ -80,6 +81,7 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   const [again] = typedFlags(command, flagsNamed("checkpointBlocks", "recomputePattern"));
   if (options.measure && again !== undefined)
     throw new ConfigError(`--measure times a step that keeps everything, so ${again} has no meaning beside it`);
+  refuseAgain(config, wanted);
   const keeps = options.measure ? "everything" : keepsOf(again === undefined ? training : wanted);
   const optimizer = run === undefined ? "adamw" : training.optimizer;
   const found = await cost(config, { keeps, batch, length, sourceLength, decode, optimizer, device: nodeDevice() });

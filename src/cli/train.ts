@@ -59,7 +59,7 @@ const placeFlags: readonly Option[] = [
 const runFlags: readonly Option[] = [
   new Option("--resume <run>", "go on exactly where a run stopped"),
   new Option("--quiet", "no progress"),
-  new Option("--json", "print one line of JSON and nothing else"),
+  new Option("--json", "print one line of JSON and nothing else, but progress and warnings on standard error"),
 ];
 
 interface Options {
@@ -209,16 +209,22 @@ function recipeSettings(
 const given = <Settings extends object>(settings: Settings): Partial<Settings> =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined)) as Partial<Settings>;
 
+/** What is said of flags for several ranks where there is one process. */
+const alone = ({ shardOptimizer, compress }: Pick<Options, "shardOptimizer" | "compress">): string[] =>
+  Object.entries({ "--shard-optimizer": shardOptimizer, "--compress": compress })
+    .filter(([, value]) => value)
+    .map(([flag]) => `${flag} has no effect here: it is for several ranks, and this is one process; start them with mpirun or srun`);
+
 /** Runs, shows, and prints the result. */
 async function followed(
   start: (host: TrainOptions, threads?: number) => AsyncGenerator<RunEvent, TrainResult>,
-  { quiet, json, shardOptimizer }: Options,
+  { quiet, json, shardOptimizer, compress }: Options,
   ranks: Ranks | undefined,
 ): Promise<void> {
   const speaks = ranks?.group.leads ?? true;
   const interrupt = new Interrupt((sentence) => speaks && console.error(`\n${sentence}`));
   const progress = quiet || !speaks ? undefined : new Progress(process.stderr, clock, ranks?.library);
-  for (const said of speaks ? (ranks?.warnings ?? []) : []) console.error(`warning: ${said}`);
+  for (const said of speaks ? (ranks?.warnings ?? alone({ shardOptimizer, compress })) : []) console.error(`warning: ${said}`);
   const group = ranks && { group: ranks.group, shardOptimizer: shardOptimizer ?? false };
   const events = start({ cache: cacheFolder(), clock, began: 0, signal: interrupt.signal, words: flagWords, ...group }, ranks?.threads);
   try {

@@ -37,8 +37,8 @@ export interface TrainingTotal {
 }
 
 const comparing: ReadonlySet<Part> = new Set(["scores", "weighted sum"]);
-/** Their products are sums over a row or a choice, not weights. */
-const reducing: ReadonlySet<Part> = new Set(["norms", "other"]);
+/** Their products are sums over a row or a choice, not weights; or, of Muon, with weights, but not of tokens. */
+const aside: ReadonlySet<Part> = new Set(["norms", "other", "optimizer"]);
 
 /** FLOPs of training on so many tokens in windows of the length that was counted; undefined for other than language models. */
 export function trainingTotal({ model, parameters, batch, length, phases }: ModelCost, tokens: number): TrainingTotal | undefined {
@@ -46,7 +46,7 @@ export function trainingTotal({ model, parameters, batch, length, phases }: Mode
   if (!training || !isLanguageModel(model)) return undefined;
   const share = tokens / (batch * length);
   const pairs = products(training, (name) => comparing.has(name));
-  const weights = products(training, (name) => !comparing.has(name) && !reducing.has(name));
+  const weights = products(training, (name) => !comparing.has(name) && !aside.has(name));
   const optimizer = training.parts.find(({ name }) => name === "optimizer")?.flops ?? 0;
   const all = training.flops - optimizer;
   const estimate = 6 * parameters * tokens;

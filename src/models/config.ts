@@ -397,7 +397,7 @@ function fittingBlocks({ norm, normPlace, embeddingNorm, parallel, zeroInit, res
   refuseIf(
     zeroInit && !residual,
     "zeroInit",
-    sentence`without ${setting("residual")} connections nothing would come through blocks that start at 0; leave one of the two out`,
+    sentence`with ${setting("residual", false)} nothing would come through blocks that start at 0; leave one of the two out`,
   );
   refuseIf(
     zeroInit && normPlace === "both" && norm !== "none",

@@ -69,7 +69,7 @@ export function attentionGrid(
   const below = top + layers.length * stepY;
   const width = Math.max(left + across * stepX + 12, headingWidth(title), 560);
   const sideOfCell = whole.side * first.side;
-  const counted = `${whole.queries} queries down, ${whole.keys} keys across`;
+  const counted = `${whole.queries} ${whole.queries === 1 ? "query" : "queries"} down, ${whole.keys} ${whole.keys === 1 ? "key" : "keys"} across`;
   const note = sideOfCell === 1 ? counted : `${counted}; a square is the strongest weight of ${sideOfCell} × ${sideOfCell}`;
   return sheet(
     { width, height: below + 62, title: `${title}: ${layers.length} layers, ${across} heads` },

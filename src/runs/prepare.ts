@@ -1,7 +1,7 @@
 import { elementCount } from "../base/arrays.ts";
 import { chance } from "../base/chance.ts";
 import { ConfigError } from "../base/errors.ts";
-import { sentence, setting, type Wording } from "../base/sentence.ts";
+import { type Sentence, sentence, setting, type Wording } from "../base/sentence.ts";
 import { type Encoded, unknownWarnings } from "../data/encoded.ts";
 import { mostValidationTokens } from "../data/material.ts";
 import { amount } from "../data/raw.ts";
@@ -166,12 +166,7 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),
   });
-  if (training.checkpointBlocks && model.model === "rnn")
-    throw new ConfigError(sentence`${setting("checkpointBlocks")} is for models with blocks, and an RNN has none; leave it out`, {
-      code: "config.conflict",
-      path: "training.checkpointBlocks",
-    });
-  if (training.recomputePattern) refuseWithoutPatterns(model);
+  refuseAgain(model, training);
   const layout = parametersOf(modelLoss(model));
   const moved = lora ? loraLayout(model, lora) : trainedLayout(layout, training.freeze);
   const [trained, matrices] = [moved.total, numbersInMatrices(moved)];
@@ -225,13 +220,25 @@ export function refuseTwoLengths({ training: { minutes, steps } = {} }: Pick<Run
 const drops = (model: ModelConfig, lora: Lora | undefined): boolean =>
   model.model === "own" || model.dropout > 0 || (lora?.dropout ?? 0) > 0;
 
-/** Attention that is not one operation, as with scores of another kind or without a softmax, keeps what it computes; so does an RNN's. */
-function refuseWithoutPatterns(model: ModelConfig): void {
-  if (model.model !== "rnn" && graphNodes(buildGraph(modelLoss(model))).some(isAttend)) return;
+/** What can be computed again for the gradients: blocks, where there are any; and patterns, where attention is one operation. */
+export function refuseAgain(model: ModelConfig, { checkpointBlocks, recomputePattern }: Partial<TrainingConfig>): void {
+  if (checkpointBlocks && model.model === "rnn")
+    throw new ConfigError(sentence`${setting("checkpointBlocks")} is for models with blocks, and an RNN has none; leave it out`, {
+      code: "config.conflict",
+      path: "training.checkpointBlocks",
+    });
+  if (!recomputePattern || (model.model !== "rnn" && graphNodes(buildGraph(modelLoss(model))).some(isAttend))) return;
   throw new ConfigError(
-    sentence`${setting("recomputePattern")} is for attention with a softmax over products of queries and keys, and ${described(model)} has none; leave it out`,
+    sentence`${setting("recomputePattern")} is for attention with a softmax over products of queries and keys, and ${otherAttention(model)}; leave it out`,
     { code: "config.conflict", path: "training.recomputePattern" },
   );
+}
+
+/** Why a model keeps what its attention computes: scores of another kind, no softmax, or steps of a recurrence. */
+function otherAttention(model: ModelConfig): Sentence | string {
+  if (model.model === "rnn" || model.model === "own") return `${described(model)} has none`;
+  const found = model.attention === "softmax" ? setting("score", model.score) : setting("attention", model.attention);
+  return sentence`${found} has none`;
 }
 
 /** A choice among few examples would be left to chance, so of them all are scored unless fewer were asked for. */

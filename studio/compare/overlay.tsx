@@ -32,20 +32,21 @@ function Chart({ courses }: { readonly courses: readonly Course[] }) {
   const { params } = address.value;
   const scale = params.scale === "log" ? "log" : "linear";
   const what = params.curve === "validation" ? "validation" : "loss";
-  const longest = courses.reduce((most, { loss }) => Math.max(most, loss.steps.at(-1) ?? 0), 0);
-  const smooth = params.smooth === undefined ? usualShare(longest) : Math.min(99, Number(params.smooth) || 0) / 100;
+  const lengthOf = ({ loss }: Course) => loss.steps.at(-1) ?? 0;
+  const asked = params.smooth === undefined ? undefined : Math.min(99, Number(params.smooth) || 0) / 100;
+  const smooth = asked ?? usualShare(Math.max(0, ...courses.map(lengthOf)));
   const going = courses.reduce((sum, { name }) => sum + (lives.value.get(name)?.version.value ?? 0), 0); // drawn again as they go on
   const colours = theme.value;
   const lines = useMemo<readonly Line[]>(
     () =>
       courses.map((course, i) => ({
         name: course.name,
-        series: what === "loss" && smooth > 0 ? smoothed(course.loss, smooth) : course[what],
+        series: what === "loss" ? smoothed(course.loss, asked ?? usualShare(lengthOf(course))) : course[what], // a short run is smoothed as a short run
         colour: seriesColour(i),
         ...(what === "validation" && courses.length <= 6 && { weight: "dots" as const }),
         ...(dashes[Math.floor(i / 6) % dashes.length] && { dash: dashes[Math.floor(i / 6) % dashes.length] }),
       })),
-    [courses, what, smooth, colours, going],
+    [courses, what, asked, colours, going],
   );
   return (
     <section class="panel overlay" aria-labelledby="overlay-title">

@@ -100,3 +100,19 @@ describe.skipIf(browser === undefined).each([
     expect(visitor.complaints.splice(0)).toEqual([]);
   });
 });
+
+it.skipIf(browser === undefined)("a list of runs that is longer than the page does not pull apart what is beside it", async () => {
+  const visitor = await StudioPage.open(browser as Browser, place.url, { width: 1280, height: 800 }, "light");
+  await visitor.at("#learn?run=decoder");
+  await visitor.settled();
+  const { page } = visitor;
+  const head = page.locator(".learn-head").first();
+  const heightOf = async () => (await head.boundingBox())?.height;
+  const before = await heightOf();
+  await page.locator(".run-list ul").evaluate((list) => {
+    for (const one of [...list.children]) for (let i = 0; i < 12; i++) list.append(one.cloneNode(true));
+  });
+  expect(await page.locator(".run-list").evaluate((list) => list.clientHeight)).toBeGreaterThan(1600);
+  expect(await heightOf()).toBe(before);
+  expect(visitor.complaints).toEqual([]);
+});

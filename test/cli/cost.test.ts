@@ -154,6 +154,8 @@ describe("qkv cost", () => {
     ["a picture of nothing measured", "--out a.svg", 2, "give --measure too"],
     ["a picture of another kind", "--measure --out a.pdf", 2, "a roofline is a .svg or a .png"],
     ["a token of a model that writes none", "--model encoder --decode 5", 2, "--decode: an encoder writes no tokens"],
+    ["blocks of a model that has none", "--model rnn --checkpoint-blocks", 2, "an RNN has none; leave it out"],
+    ["patterns of attention without any", "--attention linear --recompute-pattern", 2, "and --attention linear has none; leave it out"],
     ["a model beside --scaling", "--scaling --width 64", 2, "so --width has no meaning beside it"],
     ["a run beside --scaling", "runs/mine --scaling", 2, "so runs/mine has no meaning beside it"],
     ["a run that is not there", "nowhere", 1, "nowhere"],

@@ -37,6 +37,16 @@ describe("an error, for whoever typed flags", () => {
       ["--no-tie"],
       "--no-tie: an encoder in --task classify gives no scores of tokens; it has this in --task mlm, and decoder or encoder-decoder or rnn always",
     ],
+    [
+      { model: "encoder", labels: 2, scoreCap: 30, scoresCap: 30 },
+      ["--softcap", "30"],
+      "--softcap: an encoder in --task classify gives no scores of tokens; it has this in --task mlm, and decoder or encoder-decoder always",
+    ],
+    [
+      { model: "rnn", scoreCap: 30 },
+      ["--softcap", "30"],
+      "--softcap has no meaning for --model rnn; it is for --model decoder or --model encoder or --model encoder-decoder",
+    ],
     [{ vocab: 2e6 }, [], "at config.vocab: a whole number from 1 to 1,000,000 is wanted, not 2,000,000"], // no flag of this command
   ])("%j", (settings, args, words) => {
     expect(told(errorOf(settings), called(...args))).toBe(words);

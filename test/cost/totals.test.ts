@@ -110,6 +110,16 @@ describe("the GPT-3 table", () => {
     expect(part(found, "feed-forward")?.flops).toBeGreaterThan(0.6 * (found.phases.training?.flops ?? 0));
   });
 
+  it("says the same of tokens whatever optimizer moves the weights, though Muon multiplies them", async () => {
+    const totals = await Promise.all(
+      (["adamw", "muon"] as const).map(async (optimizer) =>
+        trainingTotal(await cost(gpt("w1"), { phases: ["training"], batch: 1, optimizer }), 1e6),
+      ),
+    );
+    expect(totals[0]?.unmultiplied).toBeDefined();
+    expect(totals[1]).toEqual(totals[0]);
+  });
+
   it("is for language models", async () => {
     expect(trainingTotal(await cost(modelConfig(models[1]), extent), 1e9)).toBeUndefined();
   });

@@ -23,6 +23,13 @@ beforeAll(async () => {
   place.write("mine/notes.md", "mine");
 });
 
+it("says which flags do nothing in one process", async () => {
+  const flags = ["--shard-optimizer", "--compress", "bf16"];
+  const { stderr } = await place.done("train", "a.txt", ...tiny, ...flags, "--quiet", "--out", "alone");
+  for (const flag of ["--shard-optimizer", "--compress"])
+    expect(stderr).toContain(`warning: ${flag} has no effect here: it is for several ranks`);
+});
+
 const failures: [what: string, args: string[]][] = [
   ["a file that is not there", ["missing.txt"]],
   ["an empty file", ["empty.txt"]],
