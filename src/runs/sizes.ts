@@ -171,13 +171,16 @@ function headsOf(width: number, { model }: Means, kvHeads = 1): number | undefin
   return nearest ?? kvHeads;
 }
 
+/** Epochs × parameters / tokens of the data that are not learned by heart. */
+const unheard = 7.5;
+
 /**
- * What can be learned by heart is dropped: the more often data is read, and the more parameters there are for each of its tokens. 0.04 for every time that the
- * product of both doubles beyond ten, in twentieths.
+ * What can be learned by heart is dropped: the more often data is read, and the more parameters there are for each of its tokens. 0.03 for every time that the
+ * product of both doubles, in twentieths: so 0.05 from 13 on, and 0.1 from 42.
  */
 function dropoutFor(sizes: Rung, means: Means, epochs: number): number {
   const heard = (epochs * parametersOf(sizes, means)) / means.tokens;
-  const wanted = Math.round(20 * 0.04 * Math.log2(Math.max(heard, 10) / 10)) / 20;
+  const wanted = Math.round(20 * 0.03 * Math.log2(Math.max(heard, unheard) / unheard)) / 20;
   return Math.max(measures[means.task].dropout, Math.min(0.3, wanted));
 }
 

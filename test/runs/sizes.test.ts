@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { modelsFor } from "../../src/models/any.ts";
-import { type GivenSizes, type Means, parametersOf, sizesFor } from "../../src/runs/sizes.ts";
+import { flopsPerToken, type GivenSizes, type Means, parametersOf, sizesFor } from "../../src/runs/sizes.ts";
 import { taskNames } from "../../src/text/columns.ts";
 
 // The rule behind minutes: a pure function of time, data and what was given.
@@ -26,6 +26,14 @@ it("an hour of two cores is for six layers of 192, and a minute for two of 96", 
     [4, 192, 256, 0.05],
     [6, 192, 256, 0.1],
   ]);
+});
+
+it("what 4 × 192 would read ten times is dropped in part, and what 4 × 160 reads six times is not", () => {
+  const dropoutOf = (width: number, context: number, epochs: number) => {
+    const sizes = { layers: 4, width };
+    return sizesFor({ ...book, flops: epochs * book.tokens * flopsPerToken(sizes, book, context) }, sizes).dropout;
+  };
+  expect([dropoutOf(192, 256, 10), dropoutOf(192, 256, 9), dropoutOf(160, 128, 6)]).toEqual([0.05, 0.05, 0]);
 });
 
 describe.each(named)("sizes for %s", (_, means) => {
