@@ -2,7 +2,7 @@
 // page becomes one with its script and its style, then tsc.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -65,7 +65,8 @@ const {
 const dependencies = Object.keys({ ...needed, ...wished, ...peers });
 const many = ["zod", "@bufbuild/protobuf", "csv-parse"]; // plain code in many small files, of which a command wants a few
 const pieces = join(root, "dist/command");
-await build({
+const inCommand = await build({
+  metafile: true,
   absWorkingDir: root, // comments in the pieces name the modules by their places below it, which a test reads
   outdir: pieces,
   entryPoints: Object.fromEntries(Object.entries(command).map(([name, file]) => [name, join(root, "dist", file)])),
@@ -84,6 +85,8 @@ renameSync(pieces, join(root, "dist/cli"));
 // What a page loads: the door qkv/web, and the worker that computes, in pieces that are loaded when they are wanted; and once more as one file, for apps
 // whose bundler takes a worker as it is.
 const page = {
+  metafile: true,
+  absWorkingDir: root,
   outdir: join(root, "dist/page"),
   bundle: true,
   minify: true,
@@ -95,12 +98,12 @@ const page = {
   logLevel: "error",
 };
 const [door, worker] = ["src/entries/web.ts", "src/worker/main.ts"].map((file) => join(root, file));
-await build({ ...page, entryPoints: { qkv: door, worker }, splitting: true, chunkNames: "[name]-[hash]" });
+const inPage = await build({ ...page, entryPoints: { qkv: door, worker }, splitting: true, chunkNames: "[name]-[hash]" });
 await build({ ...page, entryPoints: { "worker-whole": worker } });
 
 // The studio: its app in pieces, its style, and the beginning of a book for a first visit.
 const studio = join(root, "dist/app");
-await build({
+const inStudio = await build({
   ...page,
   outdir: studio,
   entryPoints: { app: join(root, "studio/main.tsx"), style: join(root, "studio/style.css") },
@@ -114,3 +117,21 @@ copyFileSync(join(root, "studio/index.html"), join(studio, "index.html"));
 const book = readFileSync(join(root, "data/moby-dick.txt"), "utf8");
 writeFileSync(join(studio, "book.txt"), book.slice(0, book.lastIndexOf("\n", 160_000) + 1));
 chmodSync(join(root, "dist/cli/main.js"), 0o755);
+
+// Whose code is in these files, and under which terms.
+const filesOf = ({ metafile }) => Object.keys(metafile.inputs);
+const others = new Set(
+  [inCommand, inPage, inStudio].flatMap(filesOf).flatMap((file) => /node_modules\/((?:@[^/]*\/)?[^/]*)\//.exec(file)?.[1] ?? []),
+);
+const terms = [...others].sort().map((name) => {
+  const place = join(root, "node_modules", name);
+  const { version, license, repository } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
+  const file = readdirSync(place).find((one) => /^licen[cs]e/i.test(one));
+  const text = file ? readFileSync(join(place, file), "utf8").trim() : (repository?.url ?? repository ?? "");
+  return `${name} ${version} (${license})\n\n${text}\n`;
+});
+const rule = `\n${"-".repeat(80)}\n\n`;
+writeFileSync(
+  join(root, "dist/THIRD-PARTY.txt"),
+  `Code of others that is in the files of this folder, and its terms.\n${rule}${terms.join(rule)}`,
+);
