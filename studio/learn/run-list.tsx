@@ -1,4 +1,4 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { RunFacts } from "../../src/worker/found.ts";
 import { link } from "../address.ts";
 import { Sparkline } from "../charts/sparkline.tsx";
@@ -21,12 +21,17 @@ export function RunList({ chosen }: { readonly chosen: string | undefined }) {
   const kept = new Map((runs.value ?? []).map((facts) => [nameOf(facts.run), facts]));
   const fresh = [...lives.value.keys()].filter((name) => !kept.has(name)).toReversed(); // just begun: nothing is saved of them yet
   const names = [...fresh, ...[...kept].sort(([, a], [, b]) => b.modified - a.modified).map(([name]) => name)];
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    const [strip, one] = [list.current, list.current?.querySelector<HTMLElement>('li:has([aria-current="page"])')];
+    if (strip && one) strip.scrollLeft = one.offsetLeft - strip.offsetLeft; // where there is room for a strip only, the chosen one is in sight
+  }, [chosen, names.length]);
   return (
     <nav class="run-list" aria-label="Runs">
       <a class="button first" href={link("learn", { new: 1 })} aria-current={chosen === undefined && names.length > 0 ? "page" : undefined}>
         New training
       </a>
-      <ul>
+      <ul ref={list}>
         {names.map((name) => (
           <li key={name}>
             <Entry name={name} facts={kept.get(name)} live={lives.value.get(name)} isChosen={name === chosen} />

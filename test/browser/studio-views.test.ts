@@ -116,3 +116,13 @@ it.skipIf(browser === undefined)("a list of runs that is longer than the page do
   expect(await heightOf()).toBe(before);
   expect(visitor.complaints).toEqual([]);
 });
+
+it.skipIf(browser === undefined)("the run that is looked at is in sight in the strip of a phone", async () => {
+  const visitor = await StudioPage.open(browser as Browser, place.url, { width: 390, height: 844 }, "light");
+  for (const name of Object.keys(runs)) {
+    await visitor.at(`#learn?run=${name}`);
+    await visitor.settled();
+    const box = await visitor.page.locator('.run-list li [aria-current="page"]').boundingBox();
+    expect([(box?.x ?? -1) >= 0, (box?.x ?? 390) < 200]).toEqual([true, true]);
+  }
+});
