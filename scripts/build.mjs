@@ -119,10 +119,11 @@ writeFileSync(join(studio, "book.txt"), book.slice(0, book.lastIndexOf("\n", 160
 chmodSync(join(root, "dist/cli/main.js"), 0o755);
 
 // Whose code is in these files, and under which terms.
-const filesOf = ({ metafile }) => Object.keys(metafile.inputs);
-const others = new Set(
-  [inCommand, inPage, inStudio].flatMap(filesOf).flatMap((file) => /node_modules\/((?:@[^/]*\/)?[^/]*)\//.exec(file)?.[1] ?? []),
-);
+const packagesIn = ({ metafile }) =>
+  Object.keys(metafile.inputs).flatMap((file) => /.*node_modules\/((?:@[^/]*\/)?[^/]*)\//.exec(file)?.[1] ?? []);
+const stray = packagesIn(inCommand).find((name) => !many.includes(name));
+if (stray) throw new Error(`${stray} is in the command's pieces: is it a dependency?`);
+const others = new Set([inCommand, inPage, inStudio].flatMap(packagesIn));
 const terms = [...others].sort().map((name) => {
   const place = join(root, "node_modules", name);
   const { version, license, repository } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));

@@ -28,10 +28,11 @@ describe("the packed package", () => {
   it("holds the built code, the types, the data of recipes and the licence, and nothing else", () => {
     expect(files).toContain("dist/entries/qkv.d.ts");
     expect(files).toContain("LICENSE");
+    expect(files).toContain("dist/THIRD-PARTY.txt");
     expect(
       files.filter(
         (path) =>
-          !/^(dist\/.*\.(js|d\.ts)|dist\/app\/(index\.html|style\.css|book\.txt)|package\.json|README\.md|CHANGELOG\.md|LICENSE|data\/(moby-dick\.txt|pronounce-tokenizer\.json))$/.test(
+          !/^(dist\/.*\.(js|d\.ts)|dist\/app\/(index\.html|style\.css|book\.txt)|dist\/THIRD-PARTY\.txt|package\.json|README\.md|CHANGELOG\.md|LICENSE|data\/(moby-dick\.txt|pronounce-tokenizer\.json))$/.test(
             path,
           ),
       ),

@@ -1,6 +1,6 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { Option } from "commander";
-import { ConfigError } from "../base/errors.ts";
+import { ConfigError, EngineError } from "../base/errors.ts";
 import { benchTrain, type TrainingBench } from "../bench/training-step.ts";
 import { workloads } from "../bench/workloads.ts";
 import { decodeReport, decodeText } from "./bench-decode.ts";
@@ -30,17 +30,33 @@ export const bench = bareCommand("bench")
     }
     const chosen = workloads.filter(({ name }) => only === undefined || name === only);
     if (!json) console.error("measuring; a quiet machine gives the best figures …");
-    const peak = () => process.resourceUsage().maxRSS * 1024;
-    const peakOf = (one: string) => (chosen.length === 1 ? peak() : peakAlone(one, threads));
+    const peaks = chosen.length > 1 ? new Map(chosen.map((one) => [one.name, peakAlone(one.name, threads)])) : undefined;
+    const peakOf = (one: string) => peaks?.get(one) ?? process.resourceUsage().maxRSS * 1024;
     const result = await benchTrain(threads, peakOf, chosen, rounds);
     console.log(json ? JSON.stringify(result) : report(result, threads));
   });
 
-/** The most memory of a process that does nothing but this: that of one process only ever grows. */
+/**
+ * The most memory of a process that does nothing but this: that of one process only ever grows. Asked for while this one is still small, since a process begins with
+ * the peak of the one that started it.
+ */
 function peakAlone(name: string, threads: number): number {
-  const args = [process.argv[1], "bench", "train", "--only", name, "--rounds", "1", "--threads", `${threads}`, "--json"];
-  const { workloads: results } = JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as TrainingBench;
-  return results[0].peakMemoryBytes;
+  const args = [
+    ...process.execArgv,
+    process.argv[1],
+    "bench",
+    "train",
+    "--only",
+    name,
+    "--rounds",
+    "1",
+    "--threads",
+    `${threads}`,
+    "--json",
+  ];
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8" });
+  if (status !== 0) throw new EngineError(`a process of its own could not train ${name}: ${stderr.trim()}`);
+  return (JSON.parse(stdout) as TrainingBench).workloads[0].peakMemoryBytes;
 }
 
 bench.registeredArguments[0].choices(["train", "decode"]).default("train");

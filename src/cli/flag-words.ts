@@ -67,7 +67,8 @@ export function told(error: QkvError, command?: Command): string {
 /** The flag of this command for the place of an error; the one that says no, if that was typed. */
 function flagAt({ facts: { at = "" } }: QkvError, command: Command): Option | undefined {
   const setting = at.split(".").at(-1);
-  const both = (setting === "scoreCap" || setting === "scoresCap") && command.getOptionValueSource("softcap") === "cli";
+  const typed = (flag: string) => command.getOptionValueSource(flag) === "cli";
+  const both = (setting === "scoreCap" || setting === "scoresCap") && typed("softcap") && !typed(setting);
   const name = both ? "softcap" : setting; // a flag for two settings
   const flags = command.options.filter((option) => option.attributeName() === name);
   const refused = name !== undefined && command.getOptionValue(name) === false && command.getOptionValueSource(name) === "cli";

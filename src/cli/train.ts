@@ -212,7 +212,7 @@ const given = <Settings extends object>(settings: Settings): Partial<Settings> =
 /** What is said of flags for several ranks where there is one process. */
 const alone = ({ shardOptimizer, compress }: Pick<Options, "shardOptimizer" | "compress">): string[] =>
   Object.entries({ "--shard-optimizer": shardOptimizer, "--compress": compress })
-    .filter(([, value]) => value)
+    .filter(([, value]) => value && value !== "none")
     .map(([flag]) => `${flag} has no effect here: it is for several ranks, and this is one process; start them with mpirun or srun`);
 
 /** Runs, shows, and prints the result. */

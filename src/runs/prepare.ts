@@ -11,6 +11,7 @@ import type { ParameterBuffer, ParameterLayout } from "../graph/parameters.ts";
 import { familyCalled } from "../hub/families.ts";
 import { joinedInFamily, namedTargets, peftModules } from "../hub/peft.ts";
 import type { HubRecord } from "../hub/record.ts";
+import { isFused } from "../layers/attention.ts";
 import { activations, isGated } from "../layers/feedforward.ts";
 import {
   type Architecture,
@@ -229,16 +230,18 @@ export function refuseAgain(model: ModelConfig, { checkpointBlocks, recomputePat
     });
   if (!recomputePattern || (model.model !== "rnn" && graphNodes(buildGraph(modelLoss(model))).some(isAttend))) return;
   throw new ConfigError(
-    sentence`${setting("recomputePattern")} is for attention with a softmax over products of queries and keys, and ${otherAttention(model)}; leave it out`,
+    sentence`${setting("recomputePattern")} is for attention with a softmax over masked products of queries and keys, and ${otherAttention(model)}; leave it out`,
     { code: "config.conflict", path: "training.recomputePattern" },
   );
 }
 
-/** Why a model keeps what its attention computes: scores of another kind, no softmax, or steps of a recurrence. */
+/** Why a model keeps what its attention computes: no softmax, a mask after it, scores of another kind, steps of a recurrence, or no layers. */
 function otherAttention(model: ModelConfig): Sentence | string {
-  if (model.model === "rnn" || model.model === "own") return `${described(model)} has none`;
-  const found = model.attention === "softmax" ? setting("score", model.score) : setting("attention", model.attention);
-  return sentence`${found} has none`;
+  if (model.model === "rnn" || model.model === "own" || isFused(model)) return `${described(model)} has none`;
+  const { attention, mask, score } = model;
+  const found =
+    attention === "linear" ? setting("attention", attention) : mask === "after-softmax" ? setting("mask", mask) : setting("score", score);
+  return sentence`${found} is another`;
 }
 
 /** A choice among few examples would be left to chance, so of them all are scored unless fewer were asked for. */

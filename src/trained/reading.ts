@@ -88,18 +88,12 @@ export function fitted(ids: Int32Array, context: number, { what, keep, strict, w
 
 /** What is said of many texts that were cut to the context, each by itself. */
 export const cutSentence = (count: number, all: number, what: string, context: number): string[] =>
-  count > 0
-    ? [
-        `${count} of ${all} ${what} ${count === 1 ? "is" : "are"} longer than the context of ${context} tokens and ${count === 1 ? "is" : "are"} cut`,
-      ]
-    : [];
+  count > 0 ? [`${count} of ${all} ${what} are longer than the context of ${context} tokens and are cut`] : [];
 
 /** What is said of tokens that the vocabulary does not have. */
 export const unknownSentence = (count: number, of?: string): string[] =>
   count > 0
-    ? [
-        `${count.toLocaleString("en")} ${count === 1 ? "token" : "tokens"}${of === undefined ? "" : ` of the ${of}`} ${count === 1 ? "is" : "are"} not in the vocabulary and ${count === 1 ? "counts" : "count"} as unknown`,
-      ]
+    ? [`${count.toLocaleString("en")} tokens${of === undefined ? "" : ` of the ${of}`} are not in the vocabulary and count as unknown`]
     : [];
 
 export const unknownIn = (ids: Int32Array, tokenizer: Tokenizer): number => countUnknown([{ ids }], tokenizer);

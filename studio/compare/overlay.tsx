@@ -33,7 +33,7 @@ function Chart({ courses }: { readonly courses: readonly Course[] }) {
   const scale = params.scale === "log" ? "log" : "linear";
   const what = params.curve === "validation" ? "validation" : "loss";
   const lengthOf = ({ loss }: Course) => loss.steps.at(-1) ?? 0;
-  const asked = params.smooth === undefined ? undefined : Math.min(99, Number(params.smooth) || 0) / 100;
+  const asked = params.smooth === undefined ? undefined : Math.max(0, Math.min(99, Number(params.smooth) || 0)) / 100;
   const smooth = asked ?? usualShare(Math.max(0, ...courses.map(lengthOf)));
   const going = courses.reduce((sum, { name }) => sum + (lives.value.get(name)?.version.value ?? 0), 0); // drawn again as they go on
   const colours = theme.value;

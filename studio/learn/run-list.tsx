@@ -23,9 +23,10 @@ export function RunList({ chosen }: { readonly chosen: string | undefined }) {
   const names = [...fresh, ...[...kept].sort(([, a], [, b]) => b.modified - a.modified).map(([name]) => name)];
   const list = useRef<HTMLUListElement>(null);
   useEffect(() => {
-    const [strip, one] = [list.current, list.current?.querySelector<HTMLElement>('li:has([aria-current="page"])')];
+    const strip = list.current;
+    const one = strip?.querySelector('[aria-current="page"]')?.closest("li");
     if (strip && one) strip.scrollLeft = one.offsetLeft - strip.offsetLeft; // where there is room for a strip only, the chosen one is in sight
-  }, [chosen, names.length]);
+  }, [chosen, names.join()]);
   return (
     <nav class="run-list" aria-label="Runs">
       <a class="button first" href={link("learn", { new: 1 })} aria-current={chosen === undefined && names.length > 0 ? "page" : undefined}>

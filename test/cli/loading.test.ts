@@ -18,7 +18,9 @@ function loadedBy(...args: readonly string[]): Set<string> {
     return new Set(
       files.flatMap((file) => {
         const others = /node_modules\/((?:@[^/]*\/)?[^/]*)/.exec(file)?.[1];
-        return others ? [others] : [...readFileSync(file, "utf8").matchAll(/^\/\/ dist\/(\S+)$/gm)].map(([, place]) => place);
+        if (others) return [others];
+        const pieces = readFileSync(file, "utf8").matchAll(/^\/\/ (?:dist\/(\S+)|node_modules\/((?:@[^/]*\/)?[^/]*)\/\S+)$/gm);
+        return [...pieces].map(([, own, other]) => own ?? other);
       }),
     );
   } finally {

@@ -70,7 +70,7 @@ describe("qkv eval", () => {
   it("counts examples that are cut in a warning", async () => {
     place.write("long.tsv", `${moods}${"very ".repeat(40)}happy\tgood\n`);
     expect((await place.done("eval", "moods", "long.tsv")).stderr).toContain(
-      "warning: 1 of 41 examples is longer than the context of 16 tokens and is cut\n",
+      "warning: 1 of 41 examples are longer than the context of 16 tokens and are cut\n",
     );
   });
 });

@@ -78,7 +78,7 @@ describe("a trained model", () => {
     const { results, stderr } = await translated(["abc", "abcdeabcdeabcde", "xy"]);
     expect(results).toHaveLength(3);
     expect(stderr).toBe(
-      "warning: 1 of 3 lines is longer than the context of 8 tokens and is cut\nwarning: 2 tokens are not in the vocabulary and count as unknown\n",
+      "warning: 1 of 3 lines are longer than the context of 8 tokens and are cut\nwarning: 2 tokens are not in the vocabulary and count as unknown\n",
     );
   });
 });

@@ -123,7 +123,7 @@ describe("what makes no sense is refused with a reason", () => {
     [
       "blocks that start at 0 without a way around them",
       build({ zeroInit: true, residual: false }),
-      "at config.zeroInit: without residual connections nothing would come through blocks that start at 0; leave one of the two out",
+      "at config.zeroInit: with residual: false nothing would come through blocks that start at 0; leave one of the two out",
     ],
     [
       "norms of what starts at 0",
