@@ -80,7 +80,7 @@ class GaveUp extends AskError {
 }
 
 /** What a process takes beside weights. */
-const bareProcess = 150 * 2 ** 20;
+const bareProcess = 100 * 2 ** 20;
 
 export class Models {
   readonly #entries: Map<string, Entry>;

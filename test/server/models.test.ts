@@ -8,7 +8,18 @@ import { Served, trainSmall, within } from "../support/serve.ts";
 // Several models in a memory that is too small for all of them, and what is seen of one while it is opened.
 
 const place = new Workplace();
-beforeAll(() => trainSmall(place, "decoder", "classifier"));
+/** Bytes of a process with one small model. */
+let one: number;
+beforeAll(async () => {
+  await trainSmall(place, "decoder", "classifier");
+  const served = await Served.start(place, ["a=decoder"]);
+  await served.post("/v1/completions", { model: "a", prompt: "the", max_tokens: 8 });
+  one = await served.metric("qkv_model_memory_bytes");
+  await served.stop();
+});
+
+/** Room for two of them, but not for three, or for one, but not for two. */
+const roomFor = (count: number): string => `${Math.round(((count + 0.5) * one) / 2 ** 20)}MB`;
 
 const main = join(import.meta.dirname, "../../dist/cli/main.js");
 
@@ -27,7 +38,7 @@ const states = async (served: Served): Promise<Record<string, string>> => {
 
 describe("several models", () => {
   it("make room for each other, the one not asked for longest first, and answer as ever", async () => {
-    const served = await Served.start(place, ["a=decoder", "b=decoder", "c=classifier", "--memory", "320MB"]);
+    const served = await Served.start(place, ["a=decoder", "b=decoder", "c=classifier", "--memory", roomFor(2)]);
     const text = async (model: string) =>
       (await (await served.post("/v1/completions", { model, prompt: "the", seed: 1, max_tokens: 8 })).json()).choices[0].text;
     const first = await text("a");
@@ -48,7 +59,7 @@ describe("several models", () => {
   });
 
   it("are not kept waiting by one that is always busy", async () => {
-    const served = await Served.start(place, ["a=decoder", "b=decoder", "--memory", "200MB"]);
+    const served = await Served.start(place, ["a=decoder", "b=decoder", "--memory", roomFor(1)]);
     const body = { model: "b", prompt: "the", max_tokens: 1500, logit_bias: { "2": -100 } };
     let [over, answered] = [false, 0];
     const busy = async () => {
@@ -69,7 +80,7 @@ describe("several models", () => {
 
   it("are opened later, where one that is open is in use", async () => {
     const port = await freePort();
-    const flags = ["a=decoder", "b=decoder", "--memory", "200MB", "--port", `${port}`, "--json", "--grace", "0.1"];
+    const flags = ["a=decoder", "b=decoder", "--memory", roomFor(1), "--port", `${port}`, "--json", "--grace", "0.1"];
     const child = spawn(process.execPath, [main, "serve", ...flags], { cwd: place.folder, stdio: ["ignore", "pipe", "ignore"] });
     const ended = new Promise((resolve) => child.once("exit", resolve));
     const stream = (): Promise<Response | undefined> =>
