@@ -1,4 +1,4 @@
-// What dropout costs a training step: none, 0.1 and 0.2 of everything, in turns in one process, best and median of many, for W1, W2 and an encoder of 2 layers, width 128,
+// What dropout costs a training step: none, 0.1 and 0.2 of everything, by bytes (as runs of before 0.3) and by flags, in turns in one process, best and median of many, for W1, W2 and an encoder of 2 layers, width 128,
 // on 32 × 256 tokens; milliseconds of the clock, and of the processor. The numbers that it drops by are made as a new run makes them.
 // Usage (after a build): node scripts/dropout-speed.mjs [rounds] [threads] [W1, W2 or encoder] [folder of compiled files]
 import { pathToFileURL } from "node:url";
@@ -34,14 +34,14 @@ function feedsOf({ config, batch }) {
   return { ids: array(ids, batch, config.context), targets: array(ids, batch, config.context) };
 }
 
-async function contestant(workload, dropout) {
+async function contestant(workload, { dropout, noise }) {
   const { config, batch } = workload;
   const loss = modelLoss(modelConfig({ ...config, dropout }), config.model === "decoder" ? { ignore: null } : {});
   const sizes = { batch, time: config.context };
   const layout = parametersOf(loss, { bind: sizes });
   const optimizer = make("adamw", layout, { beta1: 0.9, beta2: 0.99, clip: 1 });
   initialise(layout, chance(1), optimizer.weights);
-  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], device: nodeDevice({ threads: Number(threads) }) });
+  const compiled = compile(loss, { gradientOf: "loss", outputs: ["loss"], noise, device: nodeDevice({ threads: Number(threads) }) });
   const feeds = feedsOf(workload);
   let step = 0;
   const run = async () => {
@@ -50,14 +50,15 @@ async function contestant(workload, dropout) {
     optimizer.step(1e-3);
   };
   await run();
-  return { dropout, run, release: () => compiled.release(), times: [], work: [] };
+  return { name: noise ? `${dropout}, ${noise}` : "0", run, release: () => compiled.release(), times: [], work: [] };
 }
 
 const sorted = (values) => values.toSorted((a, b) => a - b);
 for (const [name, workload] of Object.entries(workloads)) {
   if (only && only !== name) continue;
   const ways = [];
-  for (const dropout of [0, 0.1, 0.2]) ways.push(await contestant(workload, dropout));
+  ways.push(await contestant(workload, { dropout: 0 }));
+  for (const dropout of [0.1, 0.2]) for (const noise of ["bytes", "flags"]) ways.push(await contestant(workload, { dropout, noise }));
   for (let round = 0; round < Number(rounds); round++)
     for (const { run, times, work } of ways) {
       await new Promise((resolve) => setTimeout(resolve, 30)); // the threads of the one before spin for a while
@@ -70,10 +71,10 @@ for (const [name, workload] of Object.entries(workloads)) {
       }
     }
   const [none] = ways;
-  for (const { dropout, times, work } of ways) {
+  for (const { name: way, times, work } of ways) {
     const more = (of) => `${((sorted(of)[0] / sorted(none[of === times ? "times" : "work"])[0] - 1) * 100).toFixed(1)} %`;
     const shown = (of) => `${sorted(of)[0].toFixed(1)} at best, median ${sorted(of)[of.length >> 1].toFixed(1)} ms`;
-    console.log(`${name} dropout ${dropout}: ${shown(times)} (+${more(times)}); of the processor ${shown(work)} (+${more(work)})`);
+    console.log(`${name} dropout ${way}: ${shown(times)} (+${more(times)}); of the processor ${shown(work)} (+${more(work)})`);
   }
   for (const { release } of ways) await release();
 }

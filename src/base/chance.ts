@@ -18,6 +18,8 @@ export interface Chance {
   integer(place: number, below: number): number;
   /** Random bytes, for masks that the graph compares with a threshold; from a place on, those that all bytes have there. */
   bytes(into: Uint8Array, from?: number): Uint8Array;
+  /** The same bytes as flags: 1 where one is at least `least`, 0 elsewhere. */
+  flags(into: Uint8Array, least: number, from?: number): Uint8Array;
 }
 
 /** How random bytes are made; all else is the same. */
@@ -80,7 +82,15 @@ class Threefry implements Chance {
   }
 
   bytes(into: Uint8Array, from = 0): Uint8Array {
-    (this.#bytes === "quick" ? quickBytes : threefryBytes)(this.#key0, this.#key1, into, from);
+    return this.#draw(into, from);
+  }
+
+  flags(into: Uint8Array, least: number, from = 0): Uint8Array {
+    return this.#draw(into, from, least);
+  }
+
+  #draw(into: Uint8Array, from: number, least?: number): Uint8Array {
+    (this.#bytes === "quick" ? quickBytes : threefryBytes)(this.#key0, this.#key1, into, from, least);
     return into;
   }
 }

@@ -45,6 +45,12 @@ export function blocks(key0: i32, key1: i32, first: i32, count: i32, into: usize
   }
 }
 
+/** Bytes become flags: 1 where one is at least `least`, 0 elsewhere. `count` is a multiple of 16. */
+export function flags(least: i32, count: i32, at: usize): void {
+  const bound = i8x16.splat(<i8>least), one = i8x16.splat(1);
+  for (const end = at + count; at < end; at += 16) v128.store(at, v128.and(i8x16.ge_u(v128.load(at), bound), one));
+}
+
 /**
  * Stretches of 2,048 bytes from the number `first` on: four xoshiro128++ (Blackman, Vigna 2019) side by side, begun anew for each stretch with eight blocks of the
  * above, so that any stretch can be asked for by its number.

@@ -24,8 +24,8 @@ const fedFromOutside = (): never => {
   throw new Error("inputs and parameters are emitted as the model's inputs, not as nodes");
 };
 
-/** A value that is fed when the function runs. */
-const inputOp = defineOp<{ name: string; type: TensorType }>("input", {
+/** A value that is fed when the function runs; of noise that comes as flags, how many of 256 bytes are dropped. */
+const inputOp = defineOp<{ name: string; type: TensorType; dropped?: number }>("input", {
   type: (_, { type }) => type,
   onnx: fedFromOutside,
   ...free,
@@ -58,6 +58,13 @@ const constantOp = defineOp<{ data: TypedArray; dtype: DType; shape: readonly nu
 export function input(name: string, type: TensorType): Tensor {
   return inputOp.one([], { name, type });
 }
+
+/** Random bytes that are fed; where some are dropped, flags in their place: 1 for what stays. */
+export const noiseInput = (name: string, type: TensorType, dropped?: number): Tensor =>
+  inputOp.one([], { name, type, ...(dropped !== undefined && { dropped }) });
+
+/** Of noise that comes as flags: how many of 256 bytes are dropped. */
+export const droppedBy = ({ node }: Tensor): number | undefined => (inputOp.is(node) ? node.attributes.dropped : undefined);
 
 export function parameter(
   name: string,

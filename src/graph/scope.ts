@@ -1,11 +1,15 @@
 import { GraphError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import type { DimLike } from "./dim.ts";
-import { type Initialiser, input, normal, type Parameter, parameter } from "./leaves.ts";
+import { type Initialiser, input, noiseInput, normal, type Parameter, parameter } from "./leaves.ts";
 import { prefixes } from "./names.ts";
 import { atPlace, currentPlace, joinPath, type Part } from "./place.ts";
 import type { Tensor } from "./tensor.ts";
 import { showType, type TensorType, tensorType } from "./type.ts";
+
+/** What dropout is fed: random bytes, which the graph compares with a threshold and scales, or flags, 1 for what stays. Both drop the same. */
+export const noiseKinds = ["bytes", "flags"] as const;
+export type NoiseKind = (typeof noiseKinds)[number];
 
 export interface TraceOptions {
   /** Names of taps that become inputs: the tapped tensor is replaced by what is fed. */
@@ -14,6 +18,8 @@ export interface TraceOptions {
   readonly taps?: readonly string[];
   /** The dtype of parameters. */
   readonly float?: "float32" | "float64";
+  /** What dropout is fed; flags if left out, which take less time. Runs of before 0.3 go on with bytes, to the same bits. */
+  readonly noise?: NoiseKind;
 }
 
 /** What a trace collects while a function builds its graph. */
@@ -101,11 +107,16 @@ export class Scope {
     return found;
   }
 
-  /** Random bytes, new for each run: what dropout compares with a threshold. Fed from a `Chance` by the place's name. */
-  noise(name: string, shape: readonly DimLike[]): Tensor {
+  /** What dropout is fed in this function. */
+  get noiseKind(): NoiseKind {
+    return this.#trace.options.noise ?? "flags";
+  }
+
+  /** Random bytes, new for each run, fed from a `Chance` by the place's name; with `dropped`, flags: 0 for so many of 256, and 1 for the others. */
+  noise(name: string, shape: readonly DimLike[], dropped?: number): Tensor {
     const full = joinPath(this.path, name);
     if (this.#trace.noise.has(full)) throw new GraphError(`at ${full}: this noise was declared before; give it another name`);
-    const bytes = input(`${prefixes.noise}${full}`, tensorType("uint8", shape));
+    const bytes = noiseInput(`${prefixes.noise}${full}`, tensorType("uint8", shape), dropped);
     this.#trace.noise.set(full, bytes);
     return bytes;
   }

@@ -14,6 +14,8 @@ export type Feature =
   | "log-softmax"
   /** Bytes that are compared as they are. */
   | "byte-comparisons"
+  /** Bytes times numbers in one pass, which one thread makes: DequantizeLinear with a scale for each byte (operator set 21). */
+  | "byte-scales"
   /** Tensors that are cut into any number of parts by one operator. */
   | "many-parts"
   /** Truths that are cut, joined, turned and filled up like numbers. */

@@ -285,7 +285,7 @@ function fused(p: Scope, parts: Parts, config: AttentionConfig): Tensor {
       scale,
       cap,
       bias: added && groups.bias(added),
-      ...(dropped && { dropout: { noise: groups.rows(dropped), rate } }),
+      ...(dropped && { dropout: { noise: groups.rows(dropped), rate, by: p.noiseKind } }),
     };
     return groups.back(attend(groups.rows(own.q), own.k, own.v, options).mixed);
   });

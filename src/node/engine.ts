@@ -93,6 +93,7 @@ function ortOptions({ threads, folder, profile, denormals = "zero" }: SessionOpt
     extra: {
       session: {
         set_denormal_as_zero: denormals === "zero" ? "1" : "0",
+        disable_quant_qdq: "1", // else every reader of what is dequantised gets a copy of the node that does it
         force_spinning_stop: "1", // threads that wait for the next run would take the cores from other sessions
         ...(folder === undefined ? {} : { model_external_initializers_file_folder_path: folder }),
       },

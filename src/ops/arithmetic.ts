@@ -2,6 +2,7 @@ import { type DType, isFloat } from "../base/arrays.ts";
 import { GraphError } from "../base/errors.ts";
 import { scalar, scalarValue } from "../graph/leaves.ts";
 import { type Backward, defineOp, type IsOf, type Op, type OpDefinition, type Simplification } from "../graph/op.ts";
+import { atPlace } from "../graph/place.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, sameShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { positive, real } from "./example.ts";
@@ -114,7 +115,9 @@ export const sub: Binary = binary(
 );
 /** A number times a product becomes the product's own scale, also through other factors: (x W) · h · c = (c x W) · h. */
 function sink(x: Tensor, factor: number, usedOnce: (x: Tensor) => boolean): Tensor | undefined {
-  return isFloat(x.dtype) && usedOnce(x) ? x.node.op.scaled?.(x.node.inputs, x.node.attributes, factor, usedOnce) : undefined;
+  const { node } = x;
+  if (!isFloat(x.dtype) || !usedOnce(x)) return undefined;
+  return atPlace(node, () => node.op.scaled?.(node.inputs, node.attributes, factor, usedOnce)); // it stays the product of its part
 }
 
 const simplifyMul = simplify(

@@ -6,8 +6,8 @@ import { type Node, type Tensor, topological } from "../graph/tensor.ts";
 import { byteSize } from "../graph/type.ts";
 import { add, mul } from "./arithmetic.ts";
 import { attendGradients, attendInputs, isAttend } from "./attend.ts";
-import { dropMask } from "./dropout.ts";
-import { bytes, real } from "./example.ts";
+import { type Dropper, type Dropping, dropper } from "./dropout.ts";
+import { bytes, flagged, real } from "./example.ts";
 import { tanh } from "./functions.ts";
 import { reshape } from "./movement.ts";
 import { matmul } from "./products.ts";
@@ -20,11 +20,9 @@ import { sum, sumTo } from "./sum.ts";
  * memory, and they are kept for the way back. That of one example fits into a cache, so it is computed twice, the same bits, and never kept.
  */
 
-interface EachAttributes extends Attributes {
+interface EachAttributes extends Attributes, Dropping {
   readonly scale: number;
   readonly cap?: number;
-  /** Of dropout: where it is above 0, each example has its noise. */
-  readonly threshold: number;
   /** Whether something is added to the scores: the same for all examples, or something of each example's own. */
   readonly bias: "none" | "same" | "own";
   /** Whether that is learned: its gradient is that of the scores, which have to leave the loop then. */
@@ -39,14 +37,14 @@ interface Parts {
   readonly k: Tensor;
   readonly v: Tensor;
   readonly bias?: Tensor;
-  /** What dropout multiplies the pattern by. */
-  readonly mask?: Tensor;
+  /** How the pattern is dropped from: where the threshold is above 0, each example has its noise. */
+  readonly drop: Dropper;
 }
 
 /** One example's inputs by their names; a bias that is the same for all stands behind what goes along. */
-function example([q, k, v, ...rest]: readonly Tensor[], fixed: readonly Tensor[], { bias, threshold }: EachAttributes): Parts {
-  const mask = threshold > 0 ? dropMask(rest[rest.length - 1], threshold, q.dtype) : undefined;
-  return { q, k, v, bias: bias === "own" ? rest[0] : fixed[0], mask };
+function example([q, k, v, ...rest]: readonly Tensor[], fixed: readonly Tensor[], attributes: EachAttributes): Parts {
+  const drop = dropper(attributes.threshold > 0 ? rest[rest.length - 1] : undefined, attributes, q.dtype);
+  return { q, k, v, bias: attributes.bias === "own" ? rest[0] : fixed[0], drop };
 }
 
 /** softmax(cap · tanh(scale · q kᵀ / cap) + bias) [head, query, key] */
@@ -58,17 +56,24 @@ function patternOf({ q, k, bias }: Parts, { scale, cap }: EachAttributes): Tenso
   return inPart("softmax", () => softmax(bias ? add(scores, bias) : scores));
 }
 
-const dropped = (x: Tensor, mask: Tensor | undefined): Tensor => (mask ? inPart("dropout", () => mul(x, mask)) : x);
-
 function examplesOf(f: FloatType): Example<EachAttributes>[] {
   const parts = [real(f, "a", "h", "q", "d"), real(f, "a", "h", "k", "d"), real(f, "a", "h", "k", "v")];
   const nonEmpty = ["a", "h", "q", "k", "d", "v"];
   return [
-    { inputs: parts, attributes: { scale: 0.5, threshold: 0, bias: "none", learns: false }, nonEmpty },
-    { inputs: [...parts, real(f, "q", "k")], attributes: { scale: 0.5, cap: 0.8, threshold: 0, bias: "same", learns: true }, nonEmpty },
+    { inputs: parts, attributes: { scale: 0.5, threshold: 0, by: "bytes", bias: "none", learns: false }, nonEmpty },
+    {
+      inputs: [...parts, real(f, "q", "k")],
+      attributes: { scale: 0.5, cap: 0.8, threshold: 0, by: "bytes", bias: "same", learns: true },
+      nonEmpty,
+    },
     {
       inputs: [...parts, real(f, "a", 1, "q", "k"), bytes("a", "h", "q", "k")],
-      attributes: { scale: 0.3, threshold: 77, bias: "own", learns: true },
+      attributes: { scale: 0.3, threshold: 77, by: "bytes", bias: "own", learns: true },
+      nonEmpty,
+    },
+    {
+      inputs: [...parts, flagged("a", "h", "q", "k")],
+      attributes: { scale: 0.3, threshold: 77, by: "flags", bias: "none", learns: false },
       nonEmpty,
     },
   ];
@@ -82,7 +87,7 @@ const eachOp = defineScan<EachAttributes>("attendEach", {
   step(_, given, fixed, attributes) {
     const one = example(given, fixed, attributes);
     const pattern = patternOf(one, attributes);
-    return { carry: [], outputs: [inPart("weighted sum", () => matmul(dropped(pattern, one.mask), one.v))] };
+    return { carry: [], outputs: [inPart("weighted sum", () => matmul(one.drop.of(pattern), one.v, { scale: one.drop.scale }))] };
   },
   vjp({ g, inputs, outputs: [o], attributes }) {
     const along = sum(mul(g, o), { axis: -1, keep: true });
@@ -137,13 +142,13 @@ function sameSums({ inputs: [q, , v] }: Node, sizes: Expected): boolean {
 /** What attention becomes where its examples are attended to one after the other, which are the same bits. */
 export function eachOf(node: Node, inputs: readonly Tensor[], { learned, ...which }: EachOptions): Tensor | undefined {
   if (!goesEach(node, which)) return undefined;
-  const { q, k, v, bias, noise, scale, cap, threshold } = attendInputs(inputs, node.attributes);
+  const { q, k, v, bias, noise, scale, cap, threshold, by } = attendInputs(inputs, node.attributes);
   const own = bias?.rank === q.rank && !bias.shape[0].equals(1);
   const same = bias && !own ? [bias.rank < q.rank ? bias : reshape(bias, bias.shape.slice(1))] : [];
   const going = [q, k, v, ...(bias && own ? [bias] : []), ...(noise ? [noise] : [])];
   const kind = own ? "own" : bias ? "same" : "none";
   const learns = bias !== undefined && topological([bias]).some((one) => isParameter(one) && learned(one.attributes.name));
-  return eachOp.apply([...going, ...same], { scale, ...(cap !== undefined && { cap }), threshold, bias: kind, learns })[0];
+  return eachOp.apply([...going, ...same], { scale, ...(cap !== undefined && { cap }), threshold, by, bias: kind, learns })[0];
 }
 
 export interface EachOptions {

@@ -4,11 +4,12 @@ import { Dim, sum as total } from "../graph/dim.ts";
 import type { Emitter, Value } from "../graph/emitter.ts";
 import { type Attributes, defineOp } from "../graph/op.ts";
 import { inPart } from "../graph/place.ts";
+import type { NoiseKind } from "../graph/scope.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { broadcastShapes, byteSize, sameShape, showShape, size, type TensorType, tensorType } from "../graph/type.ts";
 import { mul, sameDType, square, sub, wantFloat } from "./arithmetic.ts";
-import { dropMask, dropoutCost, dropThreshold, lowerDropout } from "./dropout.ts";
-import { bytes, real } from "./example.ts";
+import { type Dropper, dropoutCost, dropper, dropThreshold, keepCost, keptScale, lowerDropout, lowerKeep } from "./dropout.ts";
+import { bytes, flagged, real } from "./example.ts";
 import { tanh } from "./functions.ts";
 import { lowerProduct, matmul, productCost } from "./products.ts";
 import { sum, sumTo } from "./sum.ts";
@@ -33,12 +34,13 @@ function patternShape([q, k, v, bias]: readonly TensorType[]): TensorType["shape
   return shape;
 }
 
-/** `threshold` is that of dropout: where it is above 0, the last input is its noise, a byte for each weight of the pattern. */
+/** `threshold` is that of dropout: where it is above 0, the last input is its noise, a byte or a flag for each weight of the pattern. */
 interface AttendAttributes extends Attributes {
   readonly scale: number;
   /** Scores go through cap · tanh(score/cap) before the bias is added. */
   readonly cap?: number;
   readonly threshold: number;
+  readonly by: NoiseKind;
 }
 
 /** Inputs by their names; the bias and the noise may be left out. */
@@ -68,9 +70,9 @@ const attendOp = defineOp<AttendAttributes>("attend", {
   // dS = P ∘ (dO Vᵀ − rowsum(dO ∘ O)): the row sum of dP ∘ P, taken where it is smaller. What is dropped from P is dropped from dO Vᵀ too.
   vjp({ g, inputs, outputs: [o, pattern], attributes }) {
     const { q, k, v, bias, noise } = named(inputs, attributes);
-    const mask = noise && dropMask(noise, attributes.threshold, q.dtype);
+    const drop = dropper(noise, attributes, q.dtype);
     const along = sum(mul(g, o), { axis: -1, keep: true });
-    const { ds, dq, dk, dv } = attendGradients({ ...attributes, q, k, v, mask, g, along, pattern });
+    const { ds, dq, dk, dv } = attendGradients({ ...attributes, q, k, v, drop, g, along, pattern });
     return [dq, dk, dv, ...(bias ? [sumTo(ds, bias.shape)] : []), ...(noise ? [undefined] : [])];
   },
   onnx(e, inputs, { inputs: [{ dtype, shape }], attributes }) {
@@ -81,8 +83,12 @@ const attendOp = defineOp<AttendAttributes>("attend", {
     const raw = lowerProduct(e, [q, rank], [k, rank], dtype, { transposeA: false, transposeB: true, scale: within });
     const scores = lowerCap(e, raw, dtype, cap);
     const pattern = e.node("Softmax", [bias === undefined ? scores : e.node("Add", [scores, bias])], { axis: -1 });
-    const kept = noise === undefined ? pattern : lowerDropout(e, pattern, noise, dtype, attributes.threshold);
-    return [e.node("MatMul", [kept, v]), pattern];
+    if (noise === undefined) return [e.node("MatMul", [pattern, v]), pattern];
+    const { threshold, by } = attributes;
+    if (by === "bytes") return [e.node("MatMul", [lowerDropout(e, pattern, noise, dtype, threshold), v]), pattern];
+    const kept = lowerKeep(e, pattern, noise, dtype, rank);
+    const mixed = { transposeA: false, transposeB: false, scale: keptScale(threshold) };
+    return [lowerProduct(e, [kept, rank], [v, rank], dtype, mixed), pattern];
   },
   cost: (inputs, [mixed, pattern], attributes) => {
     const { q, k, v, bias, noise } = named(inputs, attributes);
@@ -94,29 +100,34 @@ const attendOp = defineOp<AttendAttributes>("attend", {
       { part: "scores", ...productCost(pattern, lastDim(q)), bytes: bytesOf(q, k, pattern) },
       ...capped,
       { part: "softmax", ...softmax },
-      ...(noise ? [{ part: "dropout", ...dropoutCost(pattern, noise) } as const] : []),
+      ...(noise ? [{ part: "dropout", ...(attributes.by === "flags" ? keepCost : dropoutCost)(pattern, noise) } as const] : []),
       { part: "weighted sum", ...productCost(mixed, lastDim(pattern)), bytes: bytesOf(pattern, v, mixed) },
     ];
   },
   examples: (f) => [
     {
       inputs: [real(f, "a", "q", "d"), real(f, "a", "k", "d"), real(f, "a", "k", "v")],
-      attributes: { scale: 0.5, threshold: 0 },
+      attributes: { scale: 0.5, threshold: 0, by: "bytes" },
       nonEmpty: ["k", "d"],
     },
     {
       inputs: [real(f, "a", "b", "q", 2), real(f, "a", "b", "k", 2), real(f, "a", "b", "k", 3), real(f, "q", "k")],
-      attributes: { scale: 0.3, threshold: 0 },
+      attributes: { scale: 0.3, threshold: 0, by: "bytes" },
       nonEmpty: ["k"],
     },
     {
       inputs: [real(f, "a", "q", 2), real(f, "a", "k", 2), real(f, "a", "k", 3), real(f, "q", "k"), bytes("a", "q", "k")],
-      attributes: { scale: 0.3, threshold: 77 },
+      attributes: { scale: 0.3, threshold: 77, by: "bytes" },
+      nonEmpty: ["k"],
+    },
+    {
+      inputs: [real(f, "a", "q", 2), real(f, "a", "k", 2), real(f, "a", "k", 3), real(f, "q", "k"), flagged("a", "q", "k")],
+      attributes: { scale: 0.3, threshold: 77, by: "flags" },
       nonEmpty: ["k"],
     },
     {
       inputs: [real(f, "a", "q", 2), real(f, "a", "k", 2), real(f, "a", "k", 3), real(f, "q", "k")],
-      attributes: { scale: 0.7, cap: 0.8, threshold: 0 },
+      attributes: { scale: 0.7, cap: 0.8, threshold: 0, by: "bytes" },
       nonEmpty: ["k"],
     },
   ],
@@ -136,8 +147,8 @@ interface Back {
   readonly v: Tensor;
   readonly scale: number;
   readonly cap?: number;
-  /** What dropout has multiplied the pattern by. */
-  readonly mask?: Tensor;
+  /** How the pattern was dropped from. */
+  readonly drop: Dropper;
   /** The gradient of what came out, and the row sums of it times what came out. */
   readonly g: Tensor;
   readonly along: Tensor;
@@ -145,13 +156,14 @@ interface Back {
 }
 
 /** The gradients of scores, queries, keys and values. */
-export function attendGradients({ q, k, v, scale, cap, mask, g, along, pattern }: Back) {
-  const dropped = (x: Tensor) => (mask ? inPart("dropout", () => mul(x, mask)) : x);
-  const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true }));
-  const ds = mul(pattern, sub(dropped(dp), along));
+export function attendGradients({ q, k, v, scale, cap, drop, g, along, pattern }: Back) {
+  const dp = inPart("weighted sum", () => matmul(g, v, { transposeB: true, scale: drop.scale }));
+  const kept = drop.of(pattern);
+  // With flags as P_kept ∘ dP − P ∘ rowsum: what was kept is there for dV anyway, and a byte for each weight is read once in the place of twice.
+  const ds = drop.by === "flags" ? sub(mul(kept, dp), mul(pattern, along)) : mul(pattern, sub(drop.of(dp), along));
   const dRaw = cap === undefined ? ds : mul(ds, capSlope(q, k, scale, cap));
   const [dq, dk] = inPart("scores", () => [matmul(dRaw, k, { scale }), matmul(dRaw, q, { transposeA: true, scale })]);
-  const dv = inPart("weighted sum", () => matmul(dropped(pattern), g, { transposeA: true }));
+  const dv = inPart("weighted sum", () => matmul(kept, g, { transposeA: true, scale: drop.scale }));
   return { ds, dq, dk, dv };
 }
 
@@ -173,7 +185,7 @@ export interface AttendOptions {
   /** Added to the scores (masks, distances); it broadcasts. */
   readonly bias?: Tensor;
   /** Weights of the pattern that are dropped before the values are mixed. */
-  readonly dropout?: { readonly noise: Tensor; readonly rate: number };
+  readonly dropout?: { readonly noise: Tensor; readonly rate: number; readonly by?: NoiseKind };
 }
 
 /**
@@ -183,7 +195,9 @@ export interface AttendOptions {
 export function attend(q: Tensor, k: Tensor, v: Tensor, { scale, cap, bias, dropout }: AttendOptions): { mixed: Tensor; pattern: Tensor } {
   const threshold = dropThreshold(dropout?.rate ?? 0);
   const inputs = [q, k, v, ...(bias ? [bias] : []), ...(dropout && threshold > 0 ? [dropout.noise] : [])];
-  const [mixed, pattern] = inPart("softmax", () => attendOp.apply(inputs, { scale, ...(cap !== undefined && { cap }), threshold }));
+  const [mixed, pattern] = inPart("softmax", () =>
+    attendOp.apply(inputs, { scale, ...(cap !== undefined && { cap }), threshold, by: dropout?.by ?? "bytes" }),
+  );
   return { mixed, pattern };
 }
 

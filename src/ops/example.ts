@@ -19,3 +19,5 @@ export const apart = floats("apart");
 export const ids = (below: DimLike, ...shape: DimLike[]): ExampleInput => ({ type: tensorType("int32", shape), domain: { below } });
 export const booleans = (...shape: DimLike[]): ExampleInput => ({ type: tensorType("bool", shape), domain: "boolean" });
 export const bytes = (...shape: DimLike[]): ExampleInput => ({ type: tensorType("uint8", shape), domain: "byte" });
+/** 0 or 1, as bytes. */
+export const flagged = (...shape: DimLike[]): ExampleInput => ({ type: tensorType("uint8", shape), domain: { below: 2 } });

@@ -84,8 +84,8 @@ const trainingSchema = z.strictObject({
   checkpointBlocks: z.boolean().optional(),
   /** Whether the patterns of attention alone are. */
   recomputePattern: z.boolean().optional(),
-  /** What dropout's bytes come from: `quick`, or Threefry alone if left out, as before 0.3. */
-  noise: z.literal("quick").optional(),
+  /** What dropout drops by: flags, made of quick bytes; `quick`, these bytes as they are; or bytes of Threefry alone if left out, as before 0.3. */
+  noise: z.enum(["quick", "flags"]).optional(),
   /** LoRA: the weights stay those of the base, and an adapter beside them is trained; all is trained if left out. */
   lora: loraSchema.optional(),
 });

@@ -162,7 +162,7 @@ export function settle(settings: RunSettings, read: DataRead): Settlement {
   const training = trainingConfig({
     ...usualTraining,
     ...(evalTokens !== undefined && { evalTokens }),
-    ...(drops(model, lora) && { noise: "quick" }),
+    ...(drops(model, lora) && { noise: "flags" }),
     ...(accumulates && hasRows(encoded, model.context, usualTraining.batch * usualTraining.accumulate) && { accumulates }),
     ...(classWeights && { classWeights }),
     ...(lora && { lora }),

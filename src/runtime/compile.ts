@@ -16,7 +16,7 @@ import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, type TensorType } from "../graph/type.ts";
 import { type EmitOptions, emitOnnx, outputName, type WeightSource } from "../onnx/emit.ts";
 import { Cache } from "./cache.ts";
-import type { Device } from "./device.ts";
+import { type Device, targetOn } from "./device.ts";
 import { bindFeeds, type Sizes } from "./feeds.ts";
 import { refuseNonFinite, whereNonFinite } from "./finite.ts";
 import { gradientName, type PipelineOptions, prepareGraph } from "./pipeline.ts";
@@ -225,7 +225,7 @@ export class CompiledFunction<I extends InputTypes, O extends Outputs, Tap exten
   #emitOptions(): EmitOptions {
     const { weights } = this.#options;
     return {
-      target: this.#engine,
+      target: targetOn(this.#options.device),
       weights: typeof weights === "object" ? (name) => ({ kind: "inline", data: weights.view(name).data }) : weights,
     };
   }

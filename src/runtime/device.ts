@@ -1,4 +1,5 @@
 import { DataError } from "../base/errors.ts";
+import type { Target } from "../graph/target.ts";
 import type { Engine } from "./session.ts";
 
 /** How weights are kept that are baked in: as they were trained, or rounded to 8 or 4 bits with a scale for every 32. */
@@ -15,6 +16,15 @@ export interface Device {
   /** Bytes that may still be taken at this moment: what needs more is refused before anything is allocated. 4 GiB if left out. */
   readonly memory?: () => number;
 }
+
+/** From so many threads on, two passes that all of them share take less time than one that a single thread makes. */
+const sharedFrom = 4;
+
+/** Who models are written for: the engine of a device, and where there are many threads without what only one of them would do. */
+export const targetOn = ({ engine, threads = sharedFrom }: Device): Target =>
+  threads < sharedFrom
+    ? engine
+    : { name: engine.name, opset: engine.opset, can: (feature) => feature !== "byte-scales" && engine.can(feature) };
 
 /** Bytes that may still be taken on a device. */
 export const freeMemoryOf = ({ memory = () => 4 * 2 ** 30 }: Device): number => memory();

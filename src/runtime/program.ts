@@ -5,7 +5,7 @@ import type { Rows } from "../batches/batch.ts";
 import { isAcross } from "../graph/cut.ts";
 import type { Dim } from "../graph/dim.ts";
 import { type Graph, graphNodes } from "../graph/graph.ts";
-import { leafName } from "../graph/leaves.ts";
+import { droppedBy, leafName } from "../graph/leaves.ts";
 import type { ParameterBuffer } from "../graph/parameters.ts";
 import type { Tensor } from "../graph/tensor.ts";
 import { byteSize, concreteShape, size } from "../graph/type.ts";
@@ -203,7 +203,9 @@ export class Program {
       const shape = tensor.shape.map((dim) => dim.bind(sizes).known);
       const count = elementCount(shape);
       const from = rows && rows.count > 0 ? (rows.first * count) / rows.count : 0;
-      drawn[leafName(tensor)] = { dtype: "uint8", shape, data: chance.fork(name).bytes(this.#spareNoise(name, count), from) };
+      const [source, into, dropped] = [chance.fork(name), this.#spareNoise(name, count), droppedBy(tensor)];
+      const data = dropped === undefined ? source.bytes(into, from) : source.flags(into, dropped, from);
+      drawn[leafName(tensor)] = { dtype: "uint8", shape, data };
     }
     return drawn;
   }

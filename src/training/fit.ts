@@ -81,8 +81,9 @@ export interface FitOptions extends Recomputing {
   readonly overlap?: Overlap;
   /** Asked in every step; that somebody wants to stop is in the report of all. */
   readonly wantsStop?: () => boolean;
-  /** Where dropout's randomness comes from. */
+  /** Where dropout's randomness comes from, and as what it is fed. */
   readonly chance: Chance;
+  readonly noise?: CompileOptions["noise"];
   readonly device: Device;
   /** Parameters that are not the optimizer's, as those of a frozen base are, and where the engine finds them. */
   readonly baked?: Pick<CompileOptions, "weights" | "folder">;
@@ -131,7 +132,9 @@ export async function* fit(
   const outputs = ["loss", report];
   const keeps = keepsOf(options);
   const holds = options.resident && device.engine.holds && (options.accumulate ?? 1) === 1 && group.size === 1;
-  const resident = holds ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, keeps }) : undefined;
+  const resident = holds
+    ? new ResidentTraining(loss, optimizer, { ...options.baked, device, symbols, report, keeps, noise: options.noise })
+    : undefined;
   if (resident) optimizer.bringHome = () => resident.bringHome();
   else optimizer.prepare(device);
   const compiled = {
@@ -142,6 +145,7 @@ export async function* fit(
     outputs,
     device,
     symbols,
+    noise: options.noise,
     expected: options.expected,
     sessions: 16,
   } as const;

@@ -20,7 +20,7 @@ import { averagedName, type Moved, type Optimizer, wholeState } from "./optimize
 // Training that stays on a device with a memory of its own: forward, backward, clipping and the optimizer's step are one graph, whose outputs are the new weights
 // and what the optimizer remembers. They are fed to the next step where they are. Ids go in, the loss and the gradient's norm come out.
 
-export interface ResidentOptions extends Pick<CompileOptions, "device" | "weights" | "folder" | "symbols"> {
+export interface ResidentOptions extends Pick<CompileOptions, "device" | "weights" | "folder" | "symbols" | "noise"> {
   /** The output that is reported as the loss. */
   readonly report: string;
   readonly keeps?: Keeps;

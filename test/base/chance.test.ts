@@ -65,3 +65,14 @@ it("makes other bytes quickly: uniform, the same from every place on, and others
   expect(equal(chance(5).fork("here").bytes(new Uint8Array(long.length)))).toBeCloseTo(1 / 256, 3);
   expect(source.bits(3)).toBe(chance(5).fork("here").bits(3));
 });
+
+it("gives the same bytes as flags: 1 where one is at least so much, from every place on", () => {
+  for (const kind of ["threefry", "quick"] as const) {
+    const source = chance(6, kind).fork("flags");
+    const bytes = source.bytes(new Uint8Array(2 ** 20 + 77));
+    for (const least of [1, 26, 127, 128, 255]) {
+      expect(source.flags(new Uint8Array(bytes.length), least)).toEqual(bytes.map((byte) => Number(byte >= least)));
+      expect(source.flags(new Uint8Array(300), least, 2040)).toEqual(bytes.slice(2040, 2340).map((byte) => Number(byte >= least)));
+    }
+  }
+});
