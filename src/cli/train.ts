@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import { cacheFolder } from "../data/cache.ts";
@@ -7,8 +8,9 @@ import { preset } from "../models/presets.ts";
 import type { Ranks } from "../processes/ranks.ts";
 import { recipe } from "../recipes/index.ts";
 import type { ClassWeights } from "../runs/class-weights.ts";
-import type { Task, TrainingConfig } from "../runs/config.ts";
+import type { RunConfig, Task, TrainingConfig } from "../runs/config.ts";
 import type { RunEvent, TrainOptions, TrainResult } from "../runs/drive.ts";
+import { openRun, paths } from "../runs/folder.ts";
 import { openModel } from "../runs/open-model.ts";
 import type { RunSettings } from "../runs/prepare.ts";
 import { type Changes, changeable } from "../runs/resume.ts";
@@ -122,16 +124,27 @@ function newRun(files: readonly string[], options: Options, command: Command) {
 function resumed(folder: string, files: readonly string[], command: Command) {
   const free = changeable.map((name) => flagWords.setting(name));
   const flags = [...placeFlags, ...dataFlags, ...loraFlags, ...labelFlags, ...splitFlags, ...columnFlags, ...modelFlags, ...trainingFlags];
-  const [fixed] = typedFlags(command, flags).filter((flag) => !free.includes(flag));
-  if (fixed !== undefined) {
+  const fixed = flags.filter((flag) => typedFlags(command, [flag]).some((name) => !free.includes(name)));
+  const known = fixed.length > 0 && existsSync(paths(folder).config);
+  const [changed] = typedFlags(command, known ? otherThan(openRun(folder).config, fixed, command) : fixed);
+  if (changed !== undefined) {
     const only = free.join(", ").replace(/, ([^,]*)$/, " and $1");
-    throw new ConfigError(`${fixed} cannot be changed when a run goes on; only ${only} can. Train a new run for another ${fixed}`);
+    throw new ConfigError(`${changed} cannot be changed when a run goes on; only ${only} can. Train a new run for another ${changed}`);
   }
   if (files.length > 0) throw new ConfigError(`a run goes on with its own data, so ${files[0]} cannot be given together with --resume`);
   return (host: TrainOptions, threads?: number) => {
     const changes = typed(command, trainingFlags) as Changes;
     return resumeRun(folder, changes, { ...host, ...(changes.threads === undefined && threads !== undefined && { mostThreads: threads }) });
   };
+}
+
+/** The flags that say something else than the run's own config, or something that it does not tell. */
+function otherThan({ model, training }: RunConfig, flags: readonly Option[], command: Command): Option[] {
+  const own = (flag: Option) => (modelFlags.includes(flag) ? model : trainingFlags.includes(flag) ? training : {});
+  return flags.filter((flag) => {
+    const settings: Readonly<Record<string, unknown>> = own(flag);
+    return Object.entries(typed(command, [flag])).some(([name, value]) => settings[name] !== value);
+  });
 }
 
 /** What was asked for: the flags, over the recipe or the preset, over the defaults. */

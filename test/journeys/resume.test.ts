@@ -70,6 +70,14 @@ it.each([["--lr", "0.5"], ["--batch", "8"], ["--width", "32"], ["--tokenizer", "
   },
 );
 
+it("takes what the run has already, if it is said again", async () => {
+  const run = copied("said-again");
+  const { training, model } = JSON.parse(readFileSync(place.path(run, "config.json"), "utf8"));
+  const again = ["--lr", `${training.lr}`, "--width", `${model.width}`, "--seed", `${training.seed}`, "--batch", `${training.batch}`];
+  await place.done("train", "--resume", run, ...again, "--steps", "20", "--quiet");
+  expect(stepsOf(run)).toBe(20);
+});
+
 it("refuses data that has changed, and goes on when the old data is back", async () => {
   const run = copied("other-data");
   const before = contents(place.path(run));
