@@ -143,7 +143,7 @@ function otherThan({ model, training }: RunConfig, flags: readonly Option[], com
   const own = (flag: Option) => (modelFlags.includes(flag) ? model : trainingFlags.includes(flag) ? training : {});
   return flags.filter((flag) => {
     const settings: Readonly<Record<string, unknown>> = own(flag);
-    return Object.entries(typed(command, [flag])).some(([name, value]) => settings[name] !== value);
+    return Object.entries(typed(command, [flag])).some(([name, value]) => JSON.stringify(settings[name]) !== JSON.stringify(value));
   });
 }
 

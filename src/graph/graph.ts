@@ -28,7 +28,7 @@ export const tensorFunction = <I extends InputTypes, O extends Outputs>(
 export interface Graph {
   readonly inputs: ReadonlyMap<string, Tensor>;
   readonly parameters: ReadonlyMap<string, Parameter>;
-  /** Random bytes that it wants, also among the inputs. */
+  /** Random bytes, or flags made of them, that it wants, also among the inputs. */
   readonly noise: ReadonlyMap<string, Tensor>;
   readonly outputs: ReadonlyMap<string, Tensor>;
 }

@@ -164,7 +164,7 @@ export const modelOptions: readonly Option[] = [
       number(1, 8_000_000),
       "size inside the feed-forward layer (default 4 × width; 8/3 of it with a gate)",
       "The feed-forward layer widens each token to this size, bends it and narrows it again. Most of a Transformer's parameters are here.",
-      { ...ofTransformers, chosen: "4 × width, or 8/3 of the width with a gate", needs: { "model.feedforward": [true] } },
+      { ...ofTransformers, chosen: "4 × width, or 8/3 of the width with a gate" },
     ],
     [
       "model.context",
@@ -448,7 +448,7 @@ export const modelOptions: readonly Option[] = [
       choice(functions),
       "inside the feed-forward layer",
       "What bends the tokens between the two matrices; without it both would be one. A gate learns most for the same parameters.",
-      { ...ofTransformers, usual: "swiglu", needs: { "model.feedforward": [true] } },
+      { ...ofTransformers, usual: "swiglu" },
     ],
     [
       "model.residual",

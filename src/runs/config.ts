@@ -1,7 +1,9 @@
 import * as z from "zod";
+import type { ByteSource } from "../base/chance.ts";
 import { ConfigError, type ErrorFacts, FormatError } from "../base/errors.ts";
 import { suggest } from "../base/suggest.ts";
 import { sourceSchema } from "../data/source.ts";
+import type { NoiseKind } from "../graph/scope.ts";
 import { hubRecordSchema } from "../hub/record.ts";
 import { type ModelConfig, type ModelInput, modelConfig, modelNames, modelsFor } from "../models/any.ts";
 import { between, codeOf, whole } from "../models/bounds.ts";
@@ -197,6 +199,12 @@ function complaint(error: z.ZodError, schema: z.ZodObject, root: readonly string
 }
 
 const placeOf = (path: readonly PropertyKey[]) => ({ at: ["config", ...path].join("."), path: path.join(".") });
+
+/** What a run drops by, and what that is made of. Runs of before go on as they began. */
+export const droppingOf = ({ noise }: Pick<TrainingConfig, "noise">): { readonly source: ByteSource; readonly by: NoiseKind } => ({
+  source: noise === undefined ? "threefry" : "quick",
+  by: noise === "flags" ? "flags" : "bytes",
+});
 
 /** Whether the data is one text, counted in bytes, and not examples; runs of before tell their longest example only for some tasks. */
 export const isOfText = ({ task, data }: Pick<RunConfig, "task" | "data">): boolean =>

@@ -18,7 +18,7 @@ import { learningRate } from "../training/schedule.ts";
 import { meanLoss, scoringFunction } from "../training/score.ts";
 import { initialising } from "../weights/initialise.ts";
 import type { Calibrated } from "./calibrate.ts";
-import type { RunConfig } from "./config.ts";
+import { droppingOf, type RunConfig } from "./config.ts";
 import { type OpenRun, paths } from "./folder.ts";
 import { scoreKept } from "./kept.ts";
 import { Log } from "./log.ts";
@@ -200,6 +200,7 @@ export async function* drive(
     }
     if (latest && disk) await turns.through(disk.saver.repairModel(progress));
     const longest = Math.min(model.context, config.data.longest ?? model.context);
+    const drops = droppingOf(training);
     const reports = fit(loss, optimizer, material.batches, {
       steps,
       learningRate: (step) => learningRate(step, training),
@@ -211,8 +212,8 @@ export async function* drive(
       recomputePattern: training.recomputePattern,
       ...(training.partsEvery && { partsEvery: training.partsEvery }),
       ...(training.reports && training.labelSmoothing > 0 && { report: training.reports }),
-      chance: chance(seed, training.noise === undefined ? "threefry" : "quick"),
-      noise: training.noise === "flags" ? "flags" : "bytes",
+      chance: chance(seed, drops.source),
+      noise: drops.by,
       device,
       resident: true,
       baked,

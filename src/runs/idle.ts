@@ -34,10 +34,7 @@ function missingFor({ tasks, needs = {} }: Option, task: string, valued: (name: 
   for (const [other, wanted] of Object.entries(needs)) {
     const found = valued(other);
     if (found === undefined || wanted.some((one) => one === found)) continue; // what is not known here, such as the kind of a tokenizer, is refused elsewhere
-    return {
-      wanted: sentence`${setting(lastOf(other), wanted.length === 1 ? wanted[0] : wanted)}`,
-      found: sentence`${setting(lastOf(other), found as Value)}`,
-    };
+    return { wanted: sentence`${setting(lastOf(other), wanted)}`, found: sentence`${setting(lastOf(other), found as Value)}` };
   }
 }
 

@@ -213,7 +213,7 @@ function ortOptions({ profile }: SessionOptions, externalData: readonly MountedF
     logSeverityLevel: 4 as const, // failures come back as errors; ONNX Runtime need not print them too
     ...(profile !== undefined && { enableProfiling: true }), // it goes to the console
     ...(externalData.length > 0 && { externalData }),
-    extra: { session: {} as Record<string, string> },
+    extra: { session: { disable_quant_qdq: "1" } as Record<string, string> }, // as in node/engine.ts
   };
 }
 

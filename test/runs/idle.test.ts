@@ -26,9 +26,6 @@ describe("settings that do nothing beside the others", () => {
     expect(said({ model: { crossPositions: false } }, translator, "translate")).toEqual([
       "--no-cross-positions has no effect here: it is for --positions rotary, and this is --positions learned",
     ]);
-    expect(said({ model: { activation: "gelu" } }, { ...decoder, feedforward: false })).toEqual([
-      "--activation has no effect here: it is for no --no-feedforward, and this is --no-feedforward",
-    ]);
     expect(said({ model: { pool: "last" } }, encoder, "mlm")).toEqual([
       "--pool has no effect here: it is for --task classify, and this is --task mlm",
     ]);
