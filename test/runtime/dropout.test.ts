@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
 import type { NoiseKind } from "../../src/graph/scope.ts";
@@ -9,6 +8,7 @@ import { nodeDevice } from "../../src/node/device.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import type { Device } from "../../src/runtime/device.ts";
 import { initialise } from "../../src/weights/initialise.ts";
+import { trainingFeeds } from "../support/feeds.ts";
 
 // Dropout by flags drops what dropout by bytes drops, and has the same bits in both ways in which it is written.
 
@@ -42,21 +42,7 @@ async function trained(model: Architecture, { noise, lacks, recomputePattern, st
     keeps: recomputePattern ? "all but patterns" : "everything",
   });
   const gradients = new ParameterBuffer(layout);
-  const feeds = Object.fromEntries(
-    Object.entries(fn.inputs).map(([name, { shape }]) => {
-      const dims = shape.map((dim) => dim.bind(batch).known);
-      const most = name === "targets" && model.model === "encoder" ? 3 : 20;
-      const value = (i: number) => (name === "lengths" ? 10 + i : (i * 7 + name.length) % most);
-      return [
-        name,
-        array(
-          "int32",
-          Int32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => value(i)),
-          dims,
-        ),
-      ] as const;
-    }),
-  );
+  const feeds = trainingFeeds(model, batch, (row) => 10 + row);
   const { loss } = await compiled.run(feeds, { weights: initialise(layout, chance(1)), gradients, chance: chance(5, "quick").fork(step) });
   await compiled.release();
   return { loss: loss.data[0] as number, gradients: Array.from(gradients.data) };

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { graphNodes } from "../../src/graph/graph.ts";
 import { ParameterBuffer } from "../../src/graph/parameters.ts";
@@ -8,6 +7,7 @@ import { nodeDevice } from "../../src/node/device.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import type { PipelineOptions } from "../../src/runtime/pipeline.ts";
 import { initialise } from "../../src/weights/initialise.ts";
+import { trainingFeeds } from "../support/feeds.ts";
 
 // Large patterns of attention are computed example by example: which ones, and that it changes no bit.
 
@@ -23,16 +23,7 @@ const device = nodeDevice({ threads: 4 });
 const small = { batch: 3, time: 40, sourceTime: 33 };
 const large = { batch: 64, time: 160, sourceTime: 160 };
 
-function feedsOf(model: Architecture) {
-  const feeds = Object.entries(modelLoss(model).inputs).map(([name, { shape }]) => {
-    const dims = shape.map((dim) => dim.bind(small).known);
-    const most = name === "targets" && model.model === "encoder" ? 3 : 20;
-    const value = (i: number) => (name === "lengths" ? 21 + i : (i * 7 + name.length) % most);
-    const data = Int32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => value(i));
-    return [name, array("int32", data, dims)] as const;
-  });
-  return Object.fromEntries(feeds);
-}
+const feedsOf = (model: Architecture) => trainingFeeds(model, small, (row) => 21 + row);
 
 async function trained(model: Architecture, expected?: PipelineOptions["expected"]) {
   const fn = modelLoss(model);

@@ -2,7 +2,6 @@ import { mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { array } from "../../src/base/arrays.ts";
 import { chance } from "../../src/base/chance.ts";
 import { type Graph, graphNodes } from "../../src/graph/graph.ts";
 import { isLeaf } from "../../src/graph/leaves.ts";
@@ -14,6 +13,7 @@ import { nodeDevice } from "../../src/node/device.ts";
 import { compile, parametersOf } from "../../src/runtime/compile.ts";
 import type { Keeps } from "../../src/runtime/pipeline.ts";
 import { initialise } from "../../src/weights/initialise.ts";
+import { trainingFeeds } from "../support/feeds.ts";
 
 // Blocks that are computed again for their gradients: the same gradients, and less in memory at once.
 
@@ -28,23 +28,7 @@ const models: Readonly<Record<string, Architecture>> = {
 const device = nodeDevice({ threads: 1 });
 const bound = { batch: 2, time: 12, sourceTime: 10 };
 
-function feedsOf(model: Architecture) {
-  return Object.fromEntries(
-    Object.entries(modelLoss(model).inputs).map(([name, { shape }]) => {
-      const dims = shape.map((dim) => dim.bind(bound).known);
-      const most = name === "targets" && model.model === "encoder" ? 3 : 20;
-      const value = (i: number) => (name === "lengths" ? 9 : (i * 7 + name.length) % most);
-      return [
-        name,
-        array(
-          "int32",
-          Int32Array.from({ length: dims.reduce((a, b) => a * b, 1) }, (_, i) => value(i)),
-          dims,
-        ),
-      ];
-    }),
-  );
-}
+const feedsOf = (model: Architecture) => trainingFeeds(model, bound, () => 9);
 
 /** The most bytes of computed tensors that are alive at once, in the order in which nodes were made. */
 function peakOf(graph: Graph): number {
