@@ -232,14 +232,14 @@ describe.skipIf(browser === undefined)("a studio that is killed", () => {
     await page.getByRole("link", { name: /New training/ }).click();
     await visitor.button(/^A book/).click();
     await visitor.button(/^Tiny/).click();
-    await page.getByLabel("steps", { exact: true }).fill("400");
+    await page.getByLabel("steps", { exact: true }).fill("160");
     await page.getByRole("textbox", { name: "Name of the run" }).fill("interrupted");
     await visitor.button("Begin to learn").click();
     await until(async () => (await stepsOf(visitor)) >= 40);
     await place.kill();
     await visitor.reads(/This page goes on as soon as it is answered again/);
     await place.start();
-    await until(async () => (await stepsOf(visitor)) === 400);
+    await until(async () => (await stepsOf(visitor)) === 160);
     await visitor.ended();
     const { steps } = JSON.parse(readFileSync(join(place.runs, "interrupted/config.json"), "utf8")).training;
     const log = readFileSync(join(place.runs, "interrupted/log.jsonl"), "utf8").trim().split("\n");
