@@ -9,9 +9,9 @@ import { type Columns, type Example, inputOf, type Labelling, type Task } from "
 import type { GivenRows } from "../text/given.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Warn } from "../trained/reading.ts";
-import { loadRaw, readRows } from "./raw.ts";
+import { loadRaw, type Raw, readRows } from "./raw.ts";
 import type { DataSource, Rows } from "./source.ts";
-import { bytesOf, divideTexts, drained, inspectTexts, openTexts, type TextPart, trainingParts } from "./texts.ts";
+import { bytesOf, divideTexts, drained, inspectTexts, openTexts, readPart, type TextPart, trainingParts } from "./texts.ts";
 import { type TokenisedText, tokenise } from "./tokenised.ts";
 
 // What a run is evaluated on: files that are given, or the part of its own data that was held out.
@@ -104,22 +104,59 @@ export async function givenRows(owner: DataOwner, data: GivenRows, cache: string
   return textData(owner, [train], sha256, cache);
 }
 
-/** The run's own held-out part: a recipe's test, else what it was validated with. */
-export async function ownData(
-  owner: DataOwner,
-  cache: string,
-  warn: Warn,
-  { rows, signal }: { readonly rows?: Rows; readonly signal?: AbortSignal } = {},
-): Promise<HeldOut> {
-  const { data } = owner.config;
-  const task = dataTask(owner.config.task);
+interface OwnAsked {
+  /** Those that it was trained on, where a program held them. */
+  readonly rows?: Rows;
+  readonly signal?: AbortSignal;
+}
+
+async function ownRaw({ config: { task, data } }: DataOwner, { rows, signal }: OwnAsked): Promise<Raw> {
   if (data.source.kind === "memory" && rows === undefined)
     throw new DataError(
       "the run was trained on rows that a program held in memory, which it does not keep; name a file to evaluate on, or in a program give rows: evaluate(rows), or evaluate([], { own }) with those that it was trained on",
       { code: "run.rows" },
     );
-  const raw = await loadRaw(data.source, { task, rows, signal });
-  if (raw.sha256 !== data.sha256) warn("the data has changed since the run was trained, so some of it may have been trained on");
+  return loadRaw(data.source, { task: dataTask(task), rows, signal });
+}
+
+/** How what was held out of the run's own data begins, in a few words: a text's first whole line that says something, or the first input. */
+export async function ownPassage(owner: DataOwner, asked: OwnAsked = {}): Promise<string> {
+  const raw = await ownRaw(owner, asked);
+  const found =
+    raw.kind === "examples"
+      ? [...(raw.test ?? raw.valid), ...raw.train].map(inputOf)[0]
+      : await firstLine([...(raw.test ?? raw.valid), ...raw.train]);
+  return fewWords(found ?? "", owner.tokenizer);
+}
+
+/** What is held out begins within a line; where no line follows, the next word has to do. */
+async function firstLine(parts: readonly TextPart[]): Promise<string | undefined> {
+  for (const part of parts)
+    for await (const piece of readPart(part)) {
+      const beginning = piece.slice(0, longestSearch);
+      const [, ...lines] = beginning.split(/\s*\n\s*/);
+      return lines.find((line) => line.length >= shortestLine) ?? beginning.replace(/^\S*\s+/, "");
+    }
+  return undefined;
+}
+
+/** Characters: of a beginning that is looked through, and of a line that says something. */
+const [longestSearch, shortestLine] = [4000, 16];
+/** Tokens that can be taken in at a glance, letter by letter or word by word. */
+const mostPassage = 32;
+
+/** As many of its words as the tokens allow. */
+function fewWords(text: string, tokenizer: Tokenizer): string {
+  const words = text.trim().split(/\s+/).slice(0, mostPassage);
+  while (words.length > 1 && tokenizer.encode(words.join(" ")).length > mostPassage) words.pop();
+  return words.length > 1 ? words.join(" ") : [...words.join("")].slice(0, mostPassage).join("");
+}
+
+/** The run's own held-out part: a recipe's test, else what it was validated with. */
+export async function ownData(owner: DataOwner, cache: string, warn: Warn, asked: OwnAsked = {}): Promise<HeldOut> {
+  const raw = await ownRaw(owner, asked);
+  if (raw.sha256 !== owner.config.data.sha256)
+    warn("the data has changed since the run was trained, so some of it may have been trained on");
   const none = () => new DataError("the run has no validation data; name a file to evaluate on");
   if (raw.kind === "text") {
     if (raw.test)

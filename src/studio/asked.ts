@@ -62,6 +62,7 @@ const jobs = {
   close: z.strictObject({ model: number }),
   evaluate: z.strictObject({ run: name, data, ...opening }),
   examples: z.strictObject({ run: name, most: number.optional(), ...opening }),
+  passage: z.strictObject({ run: name }),
   plan: z.strictObject({ data, valid: givenFile.optional(), settings }),
   cost: z.strictObject({ settings: anything }),
   runs: z.strictObject({}),

@@ -222,6 +222,11 @@ export class Computer {
     return this.#do({ kind: "examples", run: runOf(kept), ...settings }, { signal });
   }
 
+  /** A few words of what was held out of its data: something to show it that is of the kind it learned. */
+  async passage(kept: Kept): Promise<string> {
+    return this.#do({ kind: "passage", run: runOf(kept) });
+  }
+
   /** What a training would be, before it begins; a setting that is wrong is an AskError with its place. */
   async plan(data: PageData, { valid, from, listen, signal, ...settings }: PageTrainSettings = {}): Promise<TrainingPlan> {
     return this.#do({ kind: "plan", ...sentTraining(data, { valid, from, ...settings }) }, { listen, signal });

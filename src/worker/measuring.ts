@@ -1,5 +1,5 @@
 import { ConfigError } from "../base/errors.ts";
-import { ownData } from "../data/held-out.ts";
+import { ownData, ownPassage } from "../data/held-out.ts";
 import { answered } from "../evaluation/answered.ts";
 import { Trained } from "../library/trained.ts";
 import { type IntakeOptions, stored } from "./intake.ts";
@@ -39,3 +39,7 @@ export async function examplesOf(
     close();
   }
 }
+
+/** A few words of what was held out of a run's data: what a model can be shown, since it is of the kind that it learned. */
+export const passageOf = ({ run }: Extract<Job, { kind: "passage" }>, { signal }: IntakeOptions): Promise<JobAnswers["passage"]> =>
+  ownPassage(outsideRun(run, {}), { signal });

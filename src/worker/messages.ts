@@ -64,6 +64,7 @@ export type Job =
   | { readonly kind: "checkpoints"; readonly run: string }
   | { readonly kind: "config"; readonly run: string }
   | ({ readonly kind: "examples"; readonly run: string; readonly most?: number } & OpenSettings)
+  | { readonly kind: "passage"; readonly run: string }
   | { readonly kind: "plan"; readonly data: readonly GivenFile[]; readonly valid?: GivenFile; readonly settings: SentSettings }
   | { readonly kind: "cost"; readonly settings: CostSettings }
   /** Hears of a training that somebody else began, and may pause and stop it. */
@@ -101,6 +102,7 @@ export interface JobAnswers {
   readonly checkpoints: readonly number[];
   readonly config: RunConfig;
   readonly examples: HeldOutExamples;
+  readonly passage: string;
   readonly plan: TrainingPlan;
   readonly cost: CostFacts;
   readonly follow: { readonly result: TrainResult };

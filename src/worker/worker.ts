@@ -192,6 +192,8 @@ export class PageWorker {
         return (await import("./facts.ts")).configOf(work.run);
       case "examples":
         return (await import("./measuring.ts")).examplesOf(work, intake);
+      case "passage":
+        return (await import("./measuring.ts")).passageOf(work, intake);
       case "plan":
         return (await import("./planning.ts")).planned(work, intake);
       case "cost":

@@ -4,7 +4,7 @@ import { computer } from "../compute/place.ts";
 import { keep, kept } from "./kept.ts";
 import type { Snapshot } from "./snapshots.ts";
 
-// What a model is shown again and again while it learns: a beginning of its own data, one of its held-out examples, or words of its own.
+// What a model is shown again and again while it learns: a few words of what was held out of its own data, or words of its own.
 
 const writtenTokens = 120;
 /** As many as can be taken in at a glance, letter by letter or word by word. */
@@ -32,14 +32,14 @@ export async function promptOf(model: Run, run: string): Promise<string> {
 /** Undefined: the next who asks chooses one anew. */
 export const setPrompt = (run: string, prompt: string | undefined): void => keep(key(run), prompt);
 
-/** A language model's own words, since they are made of tokens that it knows, whatever it read. */
+/** Words of its own data; where they are not here (a model of somebody else's, a file that is gone), a language model's own. */
 async function chosen(model: Run, run: string): Promise<string> {
-  if (model.facts.task === "lm") {
-    const own = { tokens: ownTokens, temperature: 0.6, seed: 1, warn: () => {} };
-    return (await model.samples([""], own))[0][0].text.replace(/\s+/g, " ").trim() || "The ";
-  }
-  const { rows } = await computer().examples({ run }, { most: 1 });
-  return rows[0]?.text ?? "";
+  const passage = await computer()
+    .passage({ run })
+    .catch(() => "");
+  if (passage !== "" || model.facts.task !== "lm") return passage;
+  const own = { tokens: ownTokens, temperature: 0.6, seed: 1, warn: () => {} };
+  return (await model.samples([""], own))[0][0].text.replace(/\s+/g, " ").trim() || "The ";
 }
 
 export async function sampleOf(model: Run, run: string, options: CallOptions): Promise<Omit<Snapshot, "step">> {

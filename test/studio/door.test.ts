@@ -297,6 +297,7 @@ describe("a connection", () => {
       { kind: "config", run },
       { kind: "checkpoints", run },
       { kind: "examples", run },
+      { kind: "passage", run },
       { kind: "follow", run },
       { kind: "open", from: { run } },
       { kind: "open", from: { run: "/runs/kept" }, adapter: run },
@@ -377,6 +378,7 @@ describe("a connection", () => {
       const other = await page.open(await changed((config) => ({ ...config, data: { ...config.data, source } })));
       expect(await other.classify(["good"])).toEqual(await run.classify(["good"]));
       await expect(page.examples(other)).rejects.toThrow("not known here");
+      await expect(page.passage(other)).rejects.toThrow("not known here");
       await expect(other.evaluate([])).rejects.toThrow("not known here");
       await expect(page.resume(other, { steps: 8 }).finished).rejects.toThrow("not known here");
       await other.close();

@@ -70,3 +70,20 @@ it("translations: what is right to the letter is the exact match; a text has no 
   await expect(computer.examples(text)).rejects.toMatchObject({ told: { code: "config.task" } });
   await text.close();
 });
+
+it("a passage: a whole line of what was held out, or as many words as can be taken in at a glance", async () => {
+  const run = await trained("rhyme.txt", rhyme);
+  const passage = await computer.passage(run);
+  const lines = rhyme.split("\n").map((line) => line.trim());
+  expect(lines.some((line) => line.startsWith(passage))).toBe(true);
+  expect(passage.length).toBeGreaterThanOrEqual(16);
+  expect(passage.length).toBeLessThanOrEqual(32); // letters are its tokens
+  await run.close();
+  const wide = await trained("wide.txt", rhyme.replace(/\s+/g, " "));
+  const words = await computer.passage(wide);
+  expect([words.length <= 32, rhyme.replace(/\s+/g, " ").includes(` ${words}`)]).toEqual([true, true]);
+  await wide.close();
+  const labels = await trained("moods.tsv", moods);
+  expect(await computer.passage(labels)).toBe((await computer.examples(labels, { most: 1 })).rows[0].text);
+  await labels.close();
+});
