@@ -1,7 +1,8 @@
 import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
+import type { NoiseKind } from "../graph/scope.ts";
 import type { ModelConfig } from "../models/any.ts";
-import type { TrainingConfig } from "../runs/config.ts";
+import { droppingOf, type TrainingConfig } from "../runs/config.ts";
 import { type CountedSettings, countedModel, usualLabels, usualVocab } from "../runs/counted-model.ts";
 import { openModel } from "../runs/open-model.ts";
 import { taskNames } from "../text/columns.ts";
@@ -21,6 +22,8 @@ export interface CostModel {
   readonly config: ModelConfig;
   readonly training: TrainingConfig;
   readonly preset?: string;
+  /** What a run drops by; left out where there is none yet. */
+  readonly noise?: NoiseKind;
 }
 
 export function costModel(run: string | undefined, command: Command): CostModel {
@@ -31,5 +34,5 @@ export function costModel(run: string | undefined, command: Command): CostModel 
   const [own] = typedFlags(command, [...modelFlags, ...costModelFlags]);
   if (own !== undefined) throw new ConfigError(`a run has its own model, so ${own} has no meaning beside ${run}`);
   const { model, training } = openModel(run).config;
-  return { config: model, training };
+  return { config: model, training, noise: droppingOf(training).by };
 }

@@ -3,6 +3,7 @@ import { ConfigError } from "../base/errors.ts";
 import { type CostMeasure, measureCost } from "../bench/measured-cost.ts";
 import { cost, type ModelCost } from "../cost/cost.ts";
 import { type Host, rankMemory, rankTimes, usualHost, type Way, type Work } from "../cost/ranks.ts";
+import type { NoiseKind } from "../graph/scope.ts";
 import { type ModelConfig, modelLoss } from "../models/any.ts";
 import { adapted, adapterLayout } from "../models/lora.ts";
 import { nodeDevice } from "../node/device.ts";
@@ -77,6 +78,8 @@ export interface Asked extends RankOptions {
   readonly ranks: readonly number[];
   readonly config: ModelConfig;
   readonly training: TrainingConfig;
+  /** What a run drops by; left out where there is none yet. */
+  readonly noise?: NoiseKind;
   readonly batch: number;
   readonly length?: number;
   readonly sourceLength?: number;
@@ -93,7 +96,14 @@ export async function rankFacts(asked: Asked) {
   const training = shardOptimizer ? dividable(asked.training) : asked.training;
   const { accumulate = training.accumulate, latency = usualLatency, tokens: all } = asked;
   const device = nodeDevice();
-  const counted = await cost(config, { ...extent(asked), batch, phases: ["training"], keeps: keepsOf(training), device }); // any optimizer: its part is taken off
+  const counted = await cost(config, {
+    ...extent(asked),
+    batch,
+    phases: ["training"],
+    keeps: keepsOf(training),
+    noise: asked.noise,
+    device,
+  }); // any optimizer: its part is taken off
   const measured = asked.threads === undefined ? undefined : await measuredShare(asked, asked.threads);
   const work = workOf(counted, training, accumulate);
   const way: Way = { compress, shardOptimizer };

@@ -73,7 +73,7 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   const out = checkedOut(options);
   if (options.ranks) return printRanks(run, { ...options, ranks: options.ranks }, command);
   if (options.scaling) return printScaling(run, options, command);
-  const { config, training, preset } = costModel(run, command);
+  const { config, training, preset, noise } = costModel(run, command);
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
   if (decode !== undefined && config.model === "encoder") throw new ConfigError("--decode: an encoder writes no tokens");
   if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
@@ -84,7 +84,7 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   refuseAgain(config, wanted);
   const keeps = options.measure ? "everything" : keepsOf(again === undefined ? training : wanted);
   const optimizer = run === undefined ? "adamw" : training.optimizer;
-  const found = await cost(config, { keeps, batch, length, sourceLength, decode, optimizer, device: nodeDevice() });
+  const found = await cost(config, { keeps, noise, batch, length, sourceLength, decode, optimizer, device: nodeDevice() });
   if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
   const measured = options.measure ? await measureCost(found, options.threads) : undefined;
   const facts = costFacts(found, { total: trainingTotal(found, options.tokens), preset, measured });
@@ -99,10 +99,10 @@ async function printRanks(
   { tokens, measure, threads, json, ...options }: Options & { readonly ranks: readonly number[] },
   command: Command,
 ): Promise<void> {
-  const { config, training } = costModel(run, command);
+  const { config, training, noise } = costModel(run, command);
   const whole = command.getOptionValueSource("tokens") === "cli";
   const { batch = training.batch } = options;
-  const facts = await rankFacts({ ...options, config, training, batch, ...(whole && { tokens }), ...(measure && { threads }) });
+  const facts = await rankFacts({ ...options, config, training, noise, batch, ...(whole && { tokens }), ...(measure && { threads }) });
   console.log(json ? JSON.stringify(facts) : ranksReport(facts));
 }
 

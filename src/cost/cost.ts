@@ -3,6 +3,7 @@ import { type Graph, graphNodes } from "../graph/graph.ts";
 import { isLeaf } from "../graph/leaves.ts";
 import type { ParameterLayout } from "../graph/parameters.ts";
 import { type Part, partNames } from "../graph/place.ts";
+import type { NoiseKind } from "../graph/scope.ts";
 import { byteSize } from "../graph/type.ts";
 import { type ModelConfig, modelLoss, readsSource } from "../models/any.ts";
 import { isAttend } from "../ops/attend.ts";
@@ -30,6 +31,8 @@ export interface CostOptions {
   readonly phases?: readonly PhaseName[];
   /** What a training step keeps for its way back; everything if left out. */
   readonly keeps?: Keeps;
+  /** What dropout is fed; flags, as in new runs, if left out. */
+  readonly noise?: NoiseKind;
   /** What moves the weights in a training step; AdamW if left out. */
   readonly optimizer?: OptimizerName;
   /** What folds constants; nothing else is computed. */
@@ -99,7 +102,7 @@ export async function cost(config: ModelConfig, options: CostOptions): Promise<M
   const found: { [Name in PhaseName]?: PhaseCost } = {};
   for (const name of phases) {
     options.signal?.throwIfAborted();
-    const phase = phaseOf(name, config, extent, options.keeps);
+    const phase = phaseOf(name, config, extent, options);
     if (!phase) continue;
     const graph = await phaseGraph(phase, device);
     found[name] = phaseCost(graph, phase.sizes, layout, name === "training" ? await optimizerCosts(optimizer, layout, device) : []);

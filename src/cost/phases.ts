@@ -6,7 +6,6 @@ import { decoderStep, decoderWhole } from "../models/decoder.ts";
 import { encoderDecoderSteps, encoderDecoderWhole } from "../models/encoder-decoder.ts";
 import { rnnStep, writtenOut } from "../models/rnn.ts";
 import { type CompileOptions, compile } from "../runtime/compile.ts";
-import type { Keeps } from "../runtime/pipeline.ts";
 import { trainingLoss } from "../training/loss.ts";
 import type { Sizes } from "./nodes.ts";
 
@@ -28,14 +27,17 @@ export interface Extent {
 export interface Phase {
   readonly name: PhaseName;
   readonly fn: TensorFunction;
-  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols" | "keeps" | "expected">;
+  readonly options: Pick<CompileOptions, "gradientOf" | "outputs" | "symbols" | "keeps" | "noise" | "expected">;
   readonly sizes: Sizes;
 }
 
 export const isLanguageModel = (config: ModelConfig): boolean => taskOf(config) === "lm";
 
+/** What a training step keeps for its way back, and what it drops by; as new runs do if left out. */
+export type TrainingForm = Pick<CompileOptions, "keeps" | "noise">;
+
 /** A phase of a model; undefined where there is none, as an encoder writes no tokens. */
-export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent, keeps?: Keeps): Phase | undefined {
+export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent, { keeps, noise }: TrainingForm = {}): Phase | undefined {
   const { batch, length: time, sourceLength: sourceTime, decode } = extent;
   const anyLength = takesAnyLength(config);
   switch (name) {
@@ -45,7 +47,8 @@ export function phaseOf(name: PhaseName, config: ModelConfig, extent: Extent, ke
       const fn = trainingLoss(config, lm ? { ignore: null } : {}, time);
       const symbols = !lm && anyLength ? "open" : "bound";
       const sizes = { batch, time, sourceTime };
-      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols, expected: sizes, ...(keeps && { keeps }) }, sizes);
+      const form = { ...(keeps && { keeps }), ...(noise && { noise }) };
+      return phase(name, fn, { gradientOf: "loss", outputs: ["loss"], symbols, expected: sizes, ...form }, sizes);
     }
     case "sequence": {
       const fn = modelLoss(config, { training: false });

@@ -31,9 +31,17 @@ async function lossesWith(noise: string | undefined): Promise<number[]> {
   return lines.map((line) => JSON.parse(line)).flatMap(({ step, loss }) => (step !== undefined && loss !== undefined ? [loss] : []));
 }
 
+/** What `qkv cost` counts as dropout. */
+async function dropoutCost(run: string): Promise<number> {
+  const { parts } = JSON.parse((await place.done("cost", run, "--json")).stdout);
+  return parts.find(({ name }: { name: string }) => name === "dropout").bytes;
+}
+
 it("begins again with what its config says", async () => {
   const [before, quick, flags] = [await lossesWith(undefined), await lossesWith("quick"), await lossesWith("flags")];
   expect(flags).toHaveLength(6);
   for (const [i, loss] of quick.entries()) expect(flags[i]).toBeCloseTo(loss, 3);
   expect(Math.abs(before[0] - quick[0])).toBeGreaterThan(1e-3);
+  const [bytes, byFlags] = await Promise.all(["run-quick", "run-flags"].map(dropoutCost));
+  expect(bytes).toBeGreaterThan(byFlags); // a mask is made, where flags are multiplied by
 });
