@@ -2,7 +2,7 @@ import { type Command, Option } from "commander";
 import { ConfigError } from "../base/errors.ts";
 import type { NoiseKind } from "../graph/scope.ts";
 import type { ModelConfig } from "../models/any.ts";
-import { droppingOf, type TrainingConfig } from "../runs/config.ts";
+import { droppingOf, isOfText, type TrainingConfig } from "../runs/config.ts";
 import { type CountedSettings, countedModel, usualLabels, usualVocab } from "../runs/counted-model.ts";
 import { openModel } from "../runs/open-model.ts";
 import { taskNames } from "../text/columns.ts";
@@ -24,6 +24,8 @@ export interface CostModel {
   readonly preset?: string;
   /** What a run drops by; left out where there is none yet. */
   readonly noise?: NoiseKind;
+  /** What a run on a text reads in all its steps. */
+  readonly tokens?: number;
 }
 
 export function costModel(run: string | undefined, command: Command): CostModel {
@@ -33,6 +35,8 @@ export function costModel(run: string | undefined, command: Command): CostModel 
   }
   const [own] = typedFlags(command, [...modelFlags, ...costModelFlags]);
   if (own !== undefined) throw new ConfigError(`a run has its own model, so ${own} has no meaning beside ${run}`);
-  const { model, training } = openModel(run).config;
-  return { config: model, training, noise: droppingOf(training).by };
+  const { config } = openModel(run);
+  const { model, training } = config;
+  const read = training.steps * training.batch * training.accumulate * model.context;
+  return { config: model, training, noise: droppingOf(training).by, ...(isOfText(config) && { tokens: read }) };
 }

@@ -71,13 +71,18 @@ function timesTable(ranks: RankFacts["networks"][number]["ranks"]): string {
   return table([...header, ...(whole ? ["all tokens"] : [])], rows);
 }
 
+const memoryWords = [
+  "sums: of accumulated gradients",
+  "sharded: the state with --shard-optimizer, which divides neither Muon's nor a mean of weights",
+].join("\n");
+
 function memoryTable({ memory }: RankFacts): string {
   const rows = memory.map(({ ranks, weights, gradients, sums, activations, optimizer, total }) => [
     grouped(ranks),
     ...[weights, gradients, sums, activations, optimizer.whole, total.whole, optimizer.sharded, total.sharded].map(bytes),
   ]);
   const header = ["ranks", "weights", "gradients", "sums", "activations", "optimizer", "in all", "sharded", "in all"];
-  return `Memory of a rank\n\n${table(header, rows)}\nsums: of accumulated gradients; sharded: the optimizer's state with --shard-optimizer`;
+  return `Memory of a rank\n\n${table(header, rows)}\n${memoryWords}`;
 }
 
 /** 0.345 seconds are 345 ms, 100,000 are 27.8 hours; from two of a unit on it is used. */

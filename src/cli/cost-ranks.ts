@@ -134,9 +134,12 @@ export async function rankFacts(asked: Asked) {
   };
 }
 
-/** Muon moves whole matrices: what is divided among ranks is AdamW. */
-const dividable = (training: TrainingConfig): TrainingConfig =>
-  training.optimizer === "muon" ? { ...training, optimizer: "adamw" } : training;
+/** Muon moves whole matrices, and a mean is of all weights: what is divided among ranks is AdamW, without one. */
+const dividable = (training: TrainingConfig): TrainingConfig => ({
+  ...training,
+  average: 0,
+  optimizer: training.optimizer === "muon" ? "adamw" : training.optimizer,
+});
 
 /** Where the speed of a host comes from. */
 const speedFrom = (measured: CostMeasure | undefined, { hostTflops }: Asked): "measured" | "given" | "assumed" =>
@@ -157,7 +160,8 @@ function workOf(
   const loss = modelLoss(model);
   const adapter = config.lora && adapterLayout(adapted(loss, config.lora));
   const layout = adapter ?? trainedLayout(parametersOf(loss), config.freeze);
-  const trained = layout.total;
+  const [trained, matrices] = [layout.total, numbersInMatrices(layout)];
+  const numbersOf = ({ optimizer, average }: TrainingConfig) => remembered(optimizer, { trained, matrices, average }) / trained;
   return {
     parameters: parameters + (adapter?.total ?? 0),
     trained,
@@ -165,7 +169,8 @@ function workOf(
     accumulate,
     tokens: length + sourceLength,
     flops: (flops - optimizer) / batch,
-    remembered: remembered(config.optimizer, { trained, matrices: numbersInMatrices(layout), average: config.average }) / trained,
+    remembered: numbersOf(config),
+    dividable: numbersOf(dividable(config)),
     activationBytes,
   };
 }

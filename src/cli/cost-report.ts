@@ -39,18 +39,20 @@ function introduction({
   batch,
   length,
   sourceLength,
+  accumulate,
   decode,
   kvCacheBytes,
 }: CostFacts): string {
   const model = architectureOf(given, "this report");
   const kind = model.model === "rnn" ? `${model.cell}, ` : `${headsOf(model)}, `;
   const source = sourceLength === undefined ? "" : `, source ${grouped(sourceLength)}`;
+  const parts = accumulate === undefined ? "" : ` (the run adds up ${grouped(accumulate)} of these for each step of its optimizer)`;
   const token = model.model === "encoder" ? "" : `, a decoded token that sees ${grouped(decode)}`;
   const cache = model.model === "rnn" ? "states kept" : "KV-cache   ";
   return [
     `${model.model}: ${model.layers} ${model.layers === 1 ? "layer" : "layers"}, ${kind}width ${model.width}, vocabulary ${grouped(model.vocab)}`,
     `parameters  ${grouped(parameters)} (${bytes(4 * parameters)}; with gradients and ${optimizerTitles[optimizer]}'s state ${bytes(8 * parameters + stateBytes)})`,
-    `counted at  batch ${grouped(batch)}, length ${grouped(length)}${source}${token}`,
+    `counted at  batch ${grouped(batch)}${parts}, length ${grouped(length)}${source}${token}`,
     ...(kvCacheBytes > 0 ? [`${cache} ${bytes(kvCacheBytes)}${cacheSum(model, batch, decode, kvCacheBytes)}`] : []),
   ].join("\n");
 }

@@ -22,7 +22,7 @@ import { report, scalingReport } from "./cost-report.ts";
 import { addFlags, modelFlags, typedFlags } from "./flags.ts";
 import { writeOutput } from "./output-file.ts";
 import { pngOf } from "./png.ts";
-import { positive, wholeNumber } from "./values.ts";
+import { aboveZero, wholeNumber } from "./values.ts";
 
 const number = (flags: string, what: string) => new Option(flags, what).argParser(wholeNumber);
 
@@ -33,7 +33,10 @@ const costFlags: readonly Option[] = [
   new Option("--recompute-pattern", "count one that computes the patterns of attention again"),
   number("--source-length <n>", "tokens of a source (default the length)"),
   number("--decode <n>", "tokens that one decoded token sees, itself included (default the length)"),
-  new Option("--tokens <n>", "tokens to train on, for the whole training's FLOPs").argParser(positive).default(publishedTokens, "300e9"),
+  new Option(
+    "--tokens <n>",
+    "tokens to train on, for the whole training's FLOPs (default those of a run on a text, else GPT-3's 300e9)",
+  ).argParser(aboveZero),
   new Option("--measure", "run it too, with random weights, beside the best that the engine can do"),
   number("--threads <n>", "threads of the engine, when measuring").default(2),
   new Option("--scaling", "how the steps of a layer grow with length and width; with --measure, their times too"),
@@ -48,7 +51,7 @@ interface Options extends RankOptions {
   readonly recomputePattern?: boolean;
   readonly sourceLength?: number;
   readonly decode?: number;
-  readonly tokens: number;
+  readonly tokens?: number;
   readonly measure?: boolean;
   readonly threads: number;
   readonly scaling?: boolean;
@@ -57,7 +60,7 @@ interface Options extends RankOptions {
 }
 
 const form = `
-With --json: {"model","parameters","optimizer","stateBytes","batch","length","sourceLength"?,"decode","flops","bytes","intensity",
+With --json: {"model","parameters","optimizer","stateBytes","batch","length","sourceLength"?,"accumulate"?,"decode","flops","bytes","intensity",
 "activationBytes","kvCacheBytes","parts","operations","layers","phases":{"training","sequence","token"},"lecture":{"sequence","token"},"notes",
 "total"?,"published"?,"measured"?}. A phase has flops, products (the part of them in products of matrices), bytes, intensity,
 activationBytes (the most that is alive at once), keptBytes (what the way back reads again), parts, operations and layers; those
@@ -73,7 +76,7 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   const out = checkedOut(options);
   if (options.ranks) return printRanks(run, { ...options, ranks: options.ranks }, command);
   if (options.scaling) return printScaling(run, options, command);
-  const { config, training, preset, noise } = costModel(run, command);
+  const { config, training, preset, noise, tokens = publishedTokens } = costModel(run, command);
   const { batch = run === undefined ? 1 : training.batch, length, sourceLength, decode } = options;
   if (decode !== undefined && config.model === "encoder") throw new ConfigError("--decode: an encoder writes no tokens");
   if (options.measure) refuseTooBig(parametersOf(modelLoss(config)).total, config, { ...training, batch }, freeMemory());
@@ -87,7 +90,12 @@ costCommand.action(async (run: string | undefined, options: Options, command: Co
   const found = await cost(config, { keeps, noise, batch, length, sourceLength, decode, optimizer, device: nodeDevice() });
   if (options.measure) console.error("measuring; a quiet machine gives the best figures …");
   const measured = options.measure ? await measureCost(found, options.threads) : undefined;
-  const facts = costFacts(found, { total: trainingTotal(found, options.tokens), preset, measured });
+  const facts = costFacts(found, {
+    total: trainingTotal(found, options.tokens ?? tokens),
+    preset,
+    measured,
+    ...(run !== undefined && { average: training.average, accumulate: training.accumulate }),
+  });
   if (out && measured) await writePicture(out, found, measured);
   console.log(options.json ? JSON.stringify(facts) : report(facts));
 });
@@ -100,9 +108,16 @@ async function printRanks(
   command: Command,
 ): Promise<void> {
   const { config, training, noise } = costModel(run, command);
-  const whole = command.getOptionValueSource("tokens") === "cli";
   const { batch = training.batch } = options;
-  const facts = await rankFacts({ ...options, config, training, noise, batch, ...(whole && { tokens }), ...(measure && { threads }) });
+  const facts = await rankFacts({
+    ...options,
+    config,
+    training,
+    noise,
+    batch,
+    ...(tokens !== undefined && { tokens }),
+    ...(measure && { threads }),
+  });
   console.log(json ? JSON.stringify(facts) : ranksReport(facts));
 }
 

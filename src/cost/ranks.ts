@@ -17,6 +17,8 @@ export interface Work {
   readonly flops: number;
   /** Numbers that the optimizer remembers of a parameter that is trained: 2 for AdamW. */
   readonly remembered: number;
+  /** The same of one that can be divided among ranks. */
+  readonly dividable: number;
   /** Bytes of activations for a whole batch. */
   readonly activationBytes: number;
 }
@@ -125,10 +127,10 @@ export function rankTimes(ranks: number, work: Work, host: Host, network: Networ
 
 /** What one of so many ranks holds. */
 export function rankMemory(ranks: number, work: Work): RankMemory {
-  const { parameters, trained, batch, accumulate, remembered, activationBytes } = work;
+  const { parameters, trained, batch, accumulate, remembered, dividable, activationBytes } = work;
   const [weights, gradients, sums] = [4 * parameters, 4 * trained, accumulate > 1 ? 4 * trained : 0];
   const activations = (activationBytes * Math.ceil(batch / ranks)) / batch;
-  const optimizer = { whole: 4 * remembered * trained, sharded: (4 * remembered * trained) / ranks };
+  const optimizer = { whole: 4 * remembered * trained, sharded: (4 * dividable * trained) / ranks };
   const rest = weights + gradients + sums + activations;
   return {
     ranks,

@@ -112,6 +112,19 @@ describe("qkv cost", () => {
     expect(found.networks.map(({ gbits }: { gbits: number }) => gbits)).toEqual([1, 10, 100]);
     expect(found.memory[0].sums).toBe(4 * found.trained);
     expect((await json("part", "--ranks", "2", "--accumulate", "5")).accumulate).toBe(5);
+    const whole = await json("part");
+    expect([whole.accumulate, whole.total.tokens]).toEqual([3, 2 * 3 * 4 * 16]);
+  });
+
+  it("counts the mean of a run's weights, which ranks do not divide", async () => {
+    const text = place.write("c.txt", "to be or not to be, that is the question. ".repeat(40));
+    const flags = "--layers 1 --heads 1 --width 16 --context 16 --batch 4 --optimizer muon --average 5 --steps 2 --threads 1 --out mean";
+    await place.done("train", text, ...flags.split(" "));
+    const { parameters, stateBytes } = await json("mean");
+    const [{ optimizer }] = (await json("mean", "--ranks", "4")).memory;
+    expect(optimizer.whole).toBeCloseTo(stateBytes);
+    expect(optimizer.sharded).toBeCloseTo((8 * parameters) / 4);
+    expect(stateBytes).toBeGreaterThan(8 * parameters); // a mean and two moments, less the second ones of matrices
   });
 
   it("foretells what docs/many-machines.md says", async () => {

@@ -35,6 +35,7 @@ async function workOf(name: string, batch: number, accumulate = 1): Promise<Work
     tokens: length,
     flops: flops - optimizer,
     remembered: 2,
+    dividable: 2,
     activationBytes: batch * activationBytes,
   };
 }
@@ -135,7 +136,17 @@ describe("the expected efficiency", () => {
 });
 
 it("a rank holds 4 bytes a parameter of weights, of gradients and of sums, and 8, or 8/N, of AdamW's state", () => {
-  const work: Work = { parameters: 1000, trained: 600, batch: 6, accumulate: 2, tokens: 8, flops: 1, remembered: 2, activationBytes: 60 };
+  const work: Work = {
+    parameters: 1000,
+    trained: 600,
+    batch: 6,
+    accumulate: 2,
+    tokens: 8,
+    flops: 1,
+    remembered: 2,
+    dividable: 2,
+    activationBytes: 60,
+  };
   expect(rankMemory(4, work)).toEqual({
     ranks: 4,
     weights: 4000,
