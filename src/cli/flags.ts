@@ -73,6 +73,7 @@ export const modelFlags: readonly Option[] = [
   number("--score-cap <n>", whatIs("model.scoreCap"), aboveZero),
   number("--softcap <n>", "--score-cap and --scores-cap at once", aboveZero),
   new Option("--qk-norm", whatIs("model.qkNorm")),
+  new Option("--no-qk-norm", whatWithout("model.qkNorm")),
   new Option("--value-residual", whatIs("model.valueResidual")),
   new Option("--no-cross-positions", whatWithout("model.crossPositions")),
   number("--window <n>", whatIs("model.window"), wholeNumber),

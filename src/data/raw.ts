@@ -277,7 +277,7 @@ function* parts(
   duplicates: number,
   others: readonly string[] = [],
 ): Generator<void, RawExamples> {
-  const twice = duplicates > 0 ? [`${duplicates} examples were there twice or more; each is used once`] : [];
+  const twice = duplicates > 0 ? [`${duplicates} examples are copies of others and are left out`] : [];
   const warnings = [...twice, ...(yield* contradictions([...train, ...valid])), ...others];
   return { kind: "examples", task, train, valid, sha256: yield* hashExamples(train, valid), warnings };
 }

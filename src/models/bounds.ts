@@ -3,7 +3,8 @@ import type { ErrorCode } from "../base/errors.ts";
 
 // Numbers with bounds, which say what was wanted and what was found.
 
-const grouped = (value: number): string => (Math.abs(value) < 1e15 ? value.toLocaleString("en") : `${value}`);
+/** Only whole numbers have groups: a broken one is told as it is, and not rounded to a value that would do. */
+const grouped = (value: number): string => (Number.isInteger(value) && Math.abs(value) < 1e15 ? value.toLocaleString("en") : `${value}`);
 
 /** What zod says of anything else. It is written when it is said: to write a first number in groups takes 20 ms. */
 const wanted = (what: () => string) => ({

@@ -117,6 +117,10 @@ const forms: Choices<RecurrenceForm> = {
 const rotary = { ...ofTransformers, needs: { "model.positions": ["rotary"] } } as const;
 const stretched = { ...ofTransformers, needs: { "model.positions": ["rotary"], "model.ropeScaling": ["linear", "llama3"] } } as const;
 const llama = { ...ofTransformers, needs: { "model.positions": ["rotary"], "model.ropeScaling": ["llama3"] } } as const;
+const qkNorm = {
+  what: "queries and keys of each head are normalised before they are compared",
+  why: "Scores then depend on directions, not on lengths, and do not explode at high learning rates.",
+};
 const relative = { ...ofTransformers, needs: { "model.positions": ["relative"] } } as const;
 const decoderOnly = { models: ["encoder-decoder"], chosen: "that of the encoder" } as const;
 
@@ -252,12 +256,17 @@ export const modelOptions: readonly Option[] = [
       "Scores cannot grow beyond this, which keeps training of large models steady (Gemma 2).",
       { ...ofTransformers, chosen: "no cap" },
     ],
+    ["model.qkNorm", toggle, qkNorm.what, qkNorm.why, { models: ["decoder", "encoder"], usual: false }],
     [
       "model.qkNorm",
       toggle,
-      "queries and keys of each head are normalised before they are compared",
-      "Scores then depend on directions, not on lengths, and do not explode at high learning rates.",
-      { ...ofTransformers, usual: false },
+      qkNorm.what,
+      qkNorm.why,
+      {
+        models: ["encoder-decoder"],
+        chosen: "on beside rotary positions and scaled scores",
+        without: "queries and keys are compared as they are",
+      },
     ],
     [
       "model.valueResidual",

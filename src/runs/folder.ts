@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { closeSync, existsSync, linkSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
-import { basename, extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve } from "node:path";
 import * as z from "zod";
 import { FormatError, RunError } from "../base/errors.ts";
 import { call, instead, sentence, setting, type Wording } from "../base/sentence.ts";
+import { suggest } from "../base/suggest.ts";
 import { meanwhile } from "../base/turns.ts";
 import type { DataSource } from "../data/source.ts";
 import { diskError, isAlive, makeFolders, removeTemporaries, systemCode, writeDurably } from "../disk/files.ts";
@@ -220,7 +221,7 @@ export interface OpenRun {
 export function openRun(folder: string, models?: readonly Definition[]): OpenRun {
   const { config: configFile, tokenizer: tokenizerFile } = paths(folder);
   if (!isRun(folder))
-    throw new RunError(sentence`${folder} is not a run folder: there is no config.json${nearbyRuns(folder)}`, { code: "run.missing" });
+    throw new RunError(sentence`${folder} is not a run folder: there is no config.json${whatInstead(folder)}`, { code: "run.missing" });
   if (isHubFolder(folder))
     throw new RunError(
       sentence`${folder} is a model of Hugging Face, and no run that could go on; train from it: ${call("train", "<data>", { from: folder })}`,
@@ -238,13 +239,26 @@ export function openRun(folder: string, models?: readonly Definition[]): OpenRun
   return { folder, config, tokenizer };
 }
 
-function nearbyRuns(folder: string): Wording {
+/** What may have been meant, by what lies there or beside it. */
+function whatInstead(folder: string): Wording {
+  const runsIn = (place: string) => namesIn(place).filter((name) => isRun(join(place, name)) || name.endsWith(".gguf"));
+  if (existsSync(paths(folder).lock)) return "; its training has not come to a first step: if it was stopped, start it again";
+  const [within] = runsIn(folder);
+  if (within !== undefined) return `; did you mean ${join(folder, within)}?`;
+  if (existsSync(folder)) return statSync(folder).isFile() ? "; it is a file, and a run is a folder that a training made" : "";
+  const beside = suggest(basename(folder), runsIn(dirname(folder)));
+  if (beside !== "") return beside;
+  const isOwnersName = /^[\w.-]+\/[\w.-]+$/.test(folder) && !existsSync(dirname(folder));
+  return isOwnersName
+    ? sentence`; a model of Hugging Face comes here with: ${call("pull", folder, { out: `models/${basename(folder)}` })}`
+    : sentence`; train one with: ${call("train", "<data>", { out: folder })}`;
+}
+
+function namesIn(folder: string): readonly string[] {
   try {
-    const names = readdirSync(folder);
-    const near = names.find((name) => isRun(join(folder, name)) || name.endsWith(".gguf"));
-    return near === undefined ? "" : `; did you mean ${join(folder, near)}?`;
+    return readdirSync(folder);
   } catch {
-    return sentence`; train one with: ${call("train", "<data>", { out: folder })}`;
+    return [];
   }
 }
 

@@ -396,8 +396,20 @@ export function modelWith(
     ...given,
   };
   const inside = hasGate(chosen) ? { hidden: gatedHidden(chosen.width) } : {};
-  const across = name === "encoder-decoder" && chosen.positions === "rotary" ? { crossPositions: true } : {};
-  return modelConfig({ ...inside, ...across, ...chosen, ...tasked, model: name, vocab } as unknown as ModelInput);
+  return modelConfig({
+    ...inside,
+    ...(name === "encoder-decoder" && translatorChoices(chosen)),
+    ...chosen,
+    ...tasked,
+    model: name,
+    vocab,
+  } as unknown as ModelInput);
+}
+
+/** What a new translator has beside rotary positions: see docs/models.md for the figures. */
+function translatorChoices({ positions, score = "scaled", attention = "softmax" }: Readonly<Record<string, unknown>>) {
+  const usual = score === "scaled" && attention === "softmax";
+  return positions === "rotary" ? { crossPositions: true, ...(usual && { qkNorm: true }) } : {};
 }
 
 const hasGate = (chosen: Readonly<Record<string, unknown>>): chosen is { width: number } =>

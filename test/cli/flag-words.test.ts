@@ -63,7 +63,8 @@ describe("an error, for whoever typed flags", () => {
     expect(inFlags(sentence`it has ${setting("crossPositions", true)}, not ${setting("crossPositions", false)}`)).toBe(
       "it has no --no-cross-positions, not --no-cross-positions",
     );
-    expect(inFlags(sentence`it has ${setting("qkNorm", false)} and ${setting("tie", false)}`)).toBe("it has no --qk-norm and --no-tie");
+    expect(inFlags(sentence`it has ${setting("zeroInit", false)} and ${setting("tie", false)}`)).toBe("it has no --zero-init and --no-tie");
+    expect(inFlags(sentence`${setting("qkNorm", false)} or ${setting("qkNorm", true)}`)).toBe("--no-qk-norm or --qk-norm"); // there are both
     expect(
       inFlags(sentence`${setting("qkNorm", true)}, ${setting("minutes", 0.02)}, ${setting("lr", 0.0005)}, ${setting("steps", 100000)}`),
     ).toBe("--qk-norm, --minutes 0.02, --lr 5e-4, --steps 100000");

@@ -70,8 +70,8 @@ it("warns of training data", () => {
     await train(rows, { ...settings, warn: (sentence) => heard.push("mine: " + sentence) });
     await train(rows, { ...settings, warn: false });
     rmSync(out, { recursive: true });`) as string[];
-  expect(heard.filter((sentence) => sentence.includes("were there twice"))).toEqual([
-    "QkvWarning: 24 examples were there twice or more; each is used once",
-    "mine: 24 examples were there twice or more; each is used once",
+  expect(heard.filter((sentence) => sentence.includes("copies of others"))).toEqual([
+    "QkvWarning: 24 examples are copies of others and are left out",
+    "mine: 24 examples are copies of others and are left out",
   ]);
 });

@@ -77,7 +77,7 @@ describe("what is taken where nothing is said", () => {
   });
 });
 
-it("places are told in cross-attention of a new translator, where its positions can, unless somebody says no", () => {
+it("places are told in cross-attention of a new translator, and its queries and keys normalised, where its positions can, unless somebody says no", () => {
   const across = (given: object, model: "encoder-decoder" | "rnn" = "encoder-decoder") =>
     Reflect.get(modelWith("translate", model, { ...given }, { vocab: 10, context: 8 }), "crossPositions");
   expect([across({}), across({ crossPositions: false }), across({ positions: "learned" }), across({}, "rnn")]).toEqual([
@@ -86,8 +86,12 @@ it("places are told in cross-attention of a new translator, where its positions 
     false,
     undefined,
   ]);
+  const normed = (given: object) =>
+    Reflect.get(modelWith("translate", "encoder-decoder", { ...given }, { vocab: 10, context: 8 }), "qkNorm");
+  const unlike = [{ qkNorm: false }, { positions: "learned" }, { score: "dot" }, { attention: "linear" }].map(normed);
+  expect([normed({}), ...unlike]).toEqual([true, false, false, false, false]);
   const before = encoderDecoderConfig({ vocab: 10, positions: "rotary" }); // as a config.json of before has it
-  expect(before.crossPositions).toBe(false);
+  expect([before.crossPositions, before.qkNorm]).toEqual([false, false]);
 });
 
 describe("the options of training", () => {
