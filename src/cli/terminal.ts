@@ -31,6 +31,8 @@ export class Progress {
   #smoothed = 0;
   #valid: number | undefined;
   #steps = 0;
+  /** Tokens of a validation that scores a part of what is held out. */
+  #scored: number | undefined;
   #first = 0;
   #rate = 0;
   #begin = 0;
@@ -51,6 +53,7 @@ export class Progress {
     switch (event.kind) {
       case "ready":
         this.#steps = event.config.training.steps;
+        this.#scored = event.config.training.evalTokens;
         this.#first = event.step;
         this.#begin = this.#clock();
         this.#ranks = event.hosts?.length ?? 1;
@@ -78,7 +81,7 @@ export class Progress {
         if (event.step === 0) this.#print(`validation loss ${event.loss.toFixed(4)} before the first step`);
         else if (!this.#screen.isTTY)
           this.#print(
-            `step ${grouped(event.step)}/${grouped(this.#steps)}  validation loss ${event.loss.toFixed(4)}${event.improved ? "  (the best so far)" : ""}`,
+            `step ${grouped(event.step)}/${grouped(this.#steps)}  validation loss ${event.loss.toFixed(4)}${this.#part()}${event.improved ? "  (the best so far)" : ""}`,
           );
         break;
       case "exchange":
@@ -99,6 +102,10 @@ export class Progress {
       case "interrupted":
         break;
     }
+  }
+
+  #part(): string {
+    return this.#scored === undefined ? "" : ` over ${grouped(this.#scored)} tokens`;
   }
 
   /** The last line stays, and the curve of the loss comes under it. */

@@ -195,10 +195,12 @@ function drawNames(context: CanvasRenderingContext2D, lines: readonly Line[], { 
     const left = width - right + 10;
     context.strokeStyle = colour;
     context.globalAlpha = 0.5;
+    context.setLineDash([1.5, 3.5]); // no part of the curve
     context.beginPath();
     context.moveTo(ends[i].x + 2, ends[i].y);
     context.lineTo(left - 2, places[i]);
     context.stroke();
+    context.setLineDash([]);
     context.globalAlpha = 1;
     context.fillStyle = colour;
     context.fillText(fitting(context, name, right - 14), left, places[i] + 4);

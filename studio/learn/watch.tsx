@@ -3,6 +3,7 @@ import { link } from "../address.ts";
 import { standing } from "../compute/place.ts";
 import { amount, digits, duration } from "../parts/numbers.ts";
 import { Failed, Loading } from "../parts/states.tsx";
+import { Warnings } from "../parts/warnings.tsx";
 import { type Live, lives, recalled } from "../stores/live.ts";
 import { messageOf } from "../stores/models.ts";
 import { runNamed, runs } from "../stores/runs.ts";
@@ -47,7 +48,7 @@ function Sight({ live }: { readonly live: Live }) {
           <p>Load this page again: it goes on where it was saved.</p>
         </Failed>
       )}
-      <Warnings live={live} />
+      <Warnings sentences={live.warnings.value} />
       <Numbers live={live} />
       <div class="learn-grid">
         <Curves live={live} />
@@ -91,18 +92,6 @@ const FirstWords = () => (
     words; and below, where its heads look while it reads them. <span class="soft">Page 4 of the tour explains training.</span>
   </p>
 );
-
-function Warnings({ live }: { readonly live: Live }) {
-  const all = live.warnings.value;
-  if (all.length === 0) return null;
-  return (
-    <ul class="warnings" aria-label="Warnings">
-      {all.map((sentence) => (
-        <li key={sentence}>{sentence}</li>
-      ))}
-    </ul>
-  );
-}
 
 function Numbers({ live }: { readonly live: Live }) {
   void live.version.value; // what is read below changes with it

@@ -1,6 +1,7 @@
 import type { AttentionLook } from "../../src/inspection/look.ts";
 import type { CallOptions, Run } from "../../src/worker/run.ts";
 import { computer } from "../compute/place.ts";
+import { hidden } from "./hidden.ts";
 import { keep, kept } from "./kept.ts";
 import type { Snapshot } from "./snapshots.ts";
 
@@ -43,15 +44,12 @@ async function chosen(model: Run, run: string): Promise<string> {
 }
 
 export async function sampleOf(model: Run, run: string, options: CallOptions): Promise<Omit<Snapshot, "step">> {
-  const prompt = await promptOf(model, run);
+  const given = await promptOf(model, run);
+  const prompt = model.facts.task === "mlm" ? hidden(given, model.facts.mask ?? "<mask>") : given;
   const text = await answerOf(model, prompt, options);
   const look = isLookedAt(prompt) && ((await model.look("attention", prompt, options).catch(() => undefined)) as AttentionLook | undefined); // there may be none
   return { prompt, text, ...(look && { look }) };
 }
-
-/** A text whose last word is to be found, unless it has a mask already. */
-const hidden = (prompt: string, mask: string): string =>
-  prompt.includes(mask) ? prompt : `${prompt.trimEnd().replace(/\S+$/, "")}${mask}`;
 
 async function answerOf(model: Run, prompt: string, options: CallOptions): Promise<string> {
   switch (model.facts.task) {
@@ -64,7 +62,7 @@ async function answerOf(model: Run, prompt: string, options: CallOptions): Promi
     case "translate":
       return (await model.translate([prompt], options))[0].target;
     case "mlm": {
-      const [{ masks }] = await model.fill([hidden(prompt, model.facts.mask ?? "<mask>")], { ...options, top: 1 });
+      const [{ masks }] = await model.fill([prompt], { ...options, top: 1 });
       return masks[0]?.[0]?.text ?? "";
     }
     case "embed":

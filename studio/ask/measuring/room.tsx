@@ -1,11 +1,13 @@
 import { troubled } from "../../../src/metrics/confused.ts";
 import type { HeldOutExamples } from "../../../src/worker/found.ts";
+import type { Run } from "../../../src/worker/run.ts";
 import { address, put } from "../../address.ts";
 import { computer } from "../../compute/place.ts";
 import { Answered } from "../../parts/states.tsx";
+import { Warnings } from "../../parts/warnings.tsx";
 import { useAnswer, withModel } from "../../stores/models.ts";
 import { folderOf } from "../../stores/runs.ts";
-import { type Asked, quiet } from "../asked.ts";
+import type { Asked } from "../asked.ts";
 import { Switch } from "../switch.tsx";
 import { Calibration } from "./calibration.tsx";
 import { Confusion, mostShown } from "./confusion.tsx";
@@ -19,7 +21,7 @@ const mostExamples = 1000;
 
 export function MeasuringRoom({ asked }: { readonly asked: Asked }) {
   const { name, step, facts } = asked;
-  const measures = useAnswer((signal) => withModel(name, step, (model) => model.evaluate([], { ...quiet, signal })), [name, step]);
+  const measured = useAnswer((signal) => withModel(name, step, (model) => evaluated(model, signal)), [name, step]);
   const hasExamples = facts.task === "classify" || facts.task === "tag" || facts.task === "translate";
   const settings = { most: mostExamples, ...(step !== undefined && { step }) };
   const examples = useAnswer(hasExamples ? (signal) => computer().examples({ run: folderOf(name) }, { ...settings, signal }) : undefined, [
@@ -30,11 +32,12 @@ export function MeasuringRoom({ asked }: { readonly asked: Asked }) {
     <div class="stack">
       <section class="panel bare">
         <h2>On what was held out of its data</h2>
-        <Answered waited={measures} what="It answers everything that was held out. This may take a while.">
-          {(found) => (
+        <Answered waited={measured} what="It answers everything that was held out. This may take a while.">
+          {({ measures, warnings }) => (
             <>
-              <MeasureList measures={found} />
-              <ClassTable measures={found} />
+              <Warnings sentences={warnings} />
+              <MeasureList measures={measures} />
+              <ClassTable measures={measures} />
             </>
           )}
         </Answered>
@@ -44,6 +47,12 @@ export function MeasuringRoom({ asked }: { readonly asked: Asked }) {
       </Answered>
     </div>
   );
+}
+
+/** With what is said of its data: if that has changed, some of it may have been trained on. */
+async function evaluated(model: Run, signal: AbortSignal) {
+  const warnings: string[] = [];
+  return { measures: await model.evaluate([], { warn: (sentence) => void warnings.push(sentence), signal }), warnings };
 }
 
 const some = ({ rows, all }: HeldOutExamples): string =>

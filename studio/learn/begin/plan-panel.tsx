@@ -1,5 +1,6 @@
 import type { TrainingPlan } from "../../../src/worker/found.ts";
 import { amount, bytes, digits } from "../../parts/numbers.ts";
+import { Warnings } from "../../parts/warnings.tsx";
 import { SmallRoof } from "./small-roof.tsx";
 
 // What it will cost, before it begins.
@@ -34,13 +35,7 @@ export function PlanPanel({ plan, isNew }: { readonly plan: TrainingPlan; readon
       </table>
       <Memory sizes={sizes} all={memory} />
       <SmallRoof plan={plan} />
-      {plan.warnings.length > 0 && (
-        <ul class="warnings" aria-label="Warnings">
-          {plan.warnings.map((sentence) => (
-            <li key={sentence}>{sentence}</li>
-          ))}
-        </ul>
-      )}
+      <Warnings sentences={plan.warnings} />
     </div>
   );
 }
