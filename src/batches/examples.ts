@@ -183,7 +183,7 @@ export function trainingBatches<Example>(
 ): ExampleBatches {
   if (examples.length < batch)
     throw new DataError(
-      sentence`there are ${examples.length} examples to train on, fewer than a batch of ${batch}; give more, or a smaller ${setting("batch")}`,
+      sentence`${examples.length === 1 ? "there is 1 example" : `there are ${examples.length} examples`} to train on, fewer than a batch of ${batch}; give more, or a smaller ${setting("batch")}`,
       { code: "data.too-little" },
     );
   const buckets = bucketed(examples, layout, { batch, shapes });

@@ -118,6 +118,9 @@ const alwaysTold = [
   "cell",
 ];
 
+/** Not settings, but by which of its rules a version of qkv made the run. */
+const ruleNames = ["noise", "accumulates", "reports"];
+
 /** The settings that tell a model from others: its sizes, and what is not as usual. */
 function tellingOf(model: ModelConfig): object {
   if (model.model === "own") return model;
@@ -182,7 +185,7 @@ function report({ run, task, model, labels, parameters, trained, frozen, ...rest
     ...(imported
       ? []
       : ([
-          ["training", settings(training)],
+          ["training", settings(Object.fromEntries(Object.entries(training).filter(([name]) => !ruleNames.includes(name))))],
           [
             "so far",
             `${step.toLocaleString("en")} of ${training.steps.toLocaleString("en")} steps${step < training.steps ? `; go on with: qkv train --resume ${run}` : ""}`,

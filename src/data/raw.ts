@@ -277,10 +277,15 @@ function* parts(
   duplicates: number,
   others: readonly string[] = [],
 ): Generator<void, RawExamples> {
-  const twice = duplicates > 0 ? [`${duplicates} examples are copies of others and are left out`] : [];
+  const twice = duplicates > 0 ? [copiesSentence(duplicates)] : [];
   const warnings = [...twice, ...(yield* contradictions([...train, ...valid])), ...others];
   return { kind: "examples", task, train, valid, sha256: yield* hashExamples(train, valid), warnings };
 }
+
+const copiesSentence = (count: number): string =>
+  count === 1
+    ? "1 example is a copy of another and is left out"
+    : `${count.toLocaleString("en")} examples are copies of others and are left out`;
 
 /** Of what the examples say, not of where they were read. */
 function* hashExamples(...lists: readonly (readonly Example[])[]): Generator<void, string> {

@@ -15,7 +15,7 @@ export function idleSettings(
     name.startsWith("model.")
       ? (from.model as Values | undefined)?.[name.slice("model.".length)]
       : (from.training as Values | undefined)?.[name];
-  return options.flatMap((option) => {
+  const idle = options.flatMap((option) => {
     const { name, usual, models } = option;
     const value = valueIn(given, name);
     if (value === undefined || value === usual || (models && !models.some((one) => one === config.model.model))) return [];
@@ -26,6 +26,23 @@ export function idleSettings(
         ]
       : [];
   });
+  return [...idle, ...byTheirNumbers(given, config)];
+}
+
+/** What numbers make of settings. */
+function byTheirNumbers(
+  { model: asked = {}, training: wanted = {} }: Pick<RunSettings, "model" | "training">,
+  { model, training: { lr, minLr, schedule } }: Pick<RunConfig, "model" | "training">,
+): Sentence[] {
+  const falls = schedule !== "constant" && schedule !== "noam";
+  const one = "valueResidual" in asked && asked.valueResidual && "layers" in model && model.layers === 1;
+  return [
+    ...(lr === 0 ? [sentence`${setting("lr", 0)} changes nothing: every step leaves the weights as they are`] : []),
+    ...(falls && wanted.minLr !== undefined && minLr > lr
+      ? [sentence`the learning rate rises from ${setting("lr", lr)} to ${setting("minLr", minLr)}, where it is usually told to fall`]
+      : []),
+    ...(one ? [sentence`${setting("valueResidual")} has no effect here: it is for layers after the first, and there is one`] : []),
+  ];
 }
 
 function missingFor({ tasks, needs = {} }: Option, task: string, valued: (name: string) => unknown) {

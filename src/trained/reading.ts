@@ -90,10 +90,14 @@ export function fitted(ids: Int32Array, context: number, { what, keep, strict, w
 export const cutSentence = (count: number, all: number, what: string, context: number): string[] =>
   count > 0 ? [`${count} of ${all} ${what} are longer than the context of ${context} tokens and are cut`] : [];
 
+const tokens = (count: number): string => (count === 1 ? "1 token" : `${count.toLocaleString("en")} tokens`);
+
 /** What is said of tokens that the vocabulary does not have. */
 export const unknownSentence = (count: number, of?: string): string[] =>
   count > 0
-    ? [`${count.toLocaleString("en")} tokens${of === undefined ? "" : ` of the ${of}`} are not in the vocabulary and count as unknown`]
+    ? [
+        `${tokens(count)}${of === undefined ? "" : ` of the ${of}`} ${count === 1 ? "is not in the vocabulary and counts" : "are not in the vocabulary and count"} as unknown`,
+      ]
     : [];
 
 export const unknownIn = (ids: Int32Array, tokenizer: Tokenizer): number => countUnknown([{ ids }], tokenizer);

@@ -45,7 +45,7 @@ describe("a prompt", () => {
   });
 
   it("with half a surrogate pair reads it as U+FFFD", () => {
-    expect(prompted("a\ud800b").said).toEqual(["1 tokens of the prompt are not in the vocabulary and count as unknown"]);
+    expect(prompted("a\ud800b").said).toEqual(["1 token of the prompt is not in the vocabulary and counts as unknown"]);
     expect(prompted("a\udc00b").text).toBe("ab");
   });
 

@@ -97,7 +97,7 @@ describe("a prompt", () => {
 
   it("has a warning for what the vocabulary does not have", async () => {
     expect((await written("rhyme", "the 猫", "--tokens", "2")).stderr).toBe(
-      "warning: 1 tokens of the prompt are not in the vocabulary and count as unknown\n",
+      "warning: 1 token of the prompt is not in the vocabulary and counts as unknown\n",
     );
   });
 

@@ -31,7 +31,7 @@ it("warns of what is cut and of what is unknown by the process, once, whatever t
     await run.classify(["i am qwertz"]);`);
   expect(heard).toEqual([
     expect.stringMatching(new RegExp(`^QkvWarning: ${run}: 1 of 1 texts are longer than the context of \\d+ tokens and are cut$`)),
-    `QkvWarning: ${run}: 1 tokens are not in the vocabulary and count as unknown`,
+    `QkvWarning: ${run}: 1 token is not in the vocabulary and counts as unknown`,
   ]);
 });
 

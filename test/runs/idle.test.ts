@@ -31,6 +31,17 @@ describe("settings that do nothing beside the others", () => {
     ]);
   });
 
+  it("are those that numbers make so", () => {
+    expect(said({ training: { lr: 0 } }, decoder)).toEqual(["--lr 0 changes nothing: every step leaves the weights as they are"]);
+    expect(said({ training: { lr: 0.001, minLr: 1 } }, decoder)).toEqual([
+      "the learning rate rises from --lr 1e-3 to --min-lr 1, where it is usually told to fall",
+    ]);
+    expect(said({ model: { valueResidual: true } }, { ...decoder, layers: 1, valueResidual: true })).toEqual([
+      "--value-residual has no effect here: it is for layers after the first, and there is one",
+    ]);
+    expect(said({ model: { valueResidual: true } }, { ...decoder, layers: 2, valueResidual: true })).toEqual([]);
+  });
+
   it("are not what has an effect, the usual value, or what nobody gave", () => {
     expect(said({ training: { schedule: "wsd", decay: 0.5, optimizer: "muon", momentum: 0.8 } }, decoder)).toEqual([]);
     expect(said({ training: { schedule: "cosine", decay: 0.2, optimizer: "adamw", momentum: 0.95 } }, decoder)).toEqual([]);
