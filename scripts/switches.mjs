@@ -35,6 +35,7 @@ const variants = [[], ...Object.keys(switches).map((name) => [name]), ...togethe
 const nameOf = (variant) => variant.join(" + ") || plain;
 const flagsOf = (variant) => [
   ...(variant.includes("muon") ? [] : ["--optimizer", "adamw"]),
+  ...(variant.includes("qk-norm") ? [] : ["--no-qk-norm"]), // new translators have it by themselves
   ...variant.flatMap((name) => switches[name].flags),
 ];
 const recipes = {
@@ -89,7 +90,7 @@ function stepOf(recipe, variant) {
   const config = modelWith(
     task,
     modelFor(task),
-    { ...model, ...Object.assign({}, ...variant.map((name) => switches[name].model)) },
+    { ...model, qkNorm: false, ...Object.assign({}, ...variant.map((name) => switches[name].model)) },
     { vocab, labels: 2 },
   );
   const batch = training.batch ?? 6;
@@ -145,21 +146,29 @@ function train(recipe, variant, seed) {
   console.log(recipe, name, seed, JSON.stringify(runs[seed]));
 }
 
+/** The tables of docs/models.md, the lowest loss first. */
 function print() {
   for (const [recipe, found] of Object.entries(known.runs)) {
-    console.log(
-      `\n| ${recipe} | step time | steps | validation loss, mean (least – most) | ${recipes[recipe].measure} |\n|---|---|---|---|---|`,
-    );
-    for (const [name, seeds] of Object.entries(found)) {
+    const { measure } = recipes[recipe];
+    console.log(`\n| ${recipe} | a step takes | steps | validation loss (least – most) | ${measure} |\n|---|---|---|---|---|`);
+    const rows = Object.entries(found).map(([name, seeds]) => {
       const all = Object.values(seeds);
       const mean = (pick) => all.reduce((sum, one) => sum + pick(one), 0) / all.length;
       const losses = all.map(({ validLoss }) => validLoss);
-      const range = `${Math.min(...losses).toFixed(4)} – ${Math.max(...losses).toFixed(4)}`;
-      console.log(
-        `| ${name} | ${timeOf(recipe, name === plain ? [] : name.split(" + ")).toFixed(3)} | ${all[0].steps} | ${mean(({ validLoss }) => validLoss).toFixed(4)} (${range}) | ${mean((one) => one[recipes[recipe].measure]).toFixed(4)} |`,
-      );
-    }
+      const variant = name === plain ? [] : name.split(" + ");
+      const range = all.length > 1 ? ` (${Math.min(...losses).toFixed(3)} – ${Math.max(...losses).toFixed(3)})` : "";
+      const steps = all[0].steps.toLocaleString("en");
+      const cells = [titleOf(variant), timeOf(recipe, variant).toFixed(2), steps];
+      return { loss: mean(({ validLoss }) => validLoss), cells, range, measured: mean((one) => one[measure]) };
+    });
+    for (const { loss, cells, range, measured } of rows.toSorted((a, b) => a.loss - b.loss))
+      console.log(`| ${cells.join(" | ")} | ${loss.toFixed(3)}${range} | ${measured.toPrecision(3)} |`);
   }
+}
+
+function titleOf(variant) {
+  const flags = variant.filter((name) => name !== "muon").map((name) => `\`${switches[name].flags.join(" ")}\``);
+  return [variant.includes("muon") ? "Muon" : flags.length === 0 ? "AdamW" : "", ...flags].filter(Boolean).join(", ");
 }
 
 function folder(name) {
