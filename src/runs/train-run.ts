@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DataError, RunError } from "../base/errors.ts";
-import type { Wording } from "../base/sentence.ts";
 import { atOnce } from "../base/turns.ts";
 import type { Encoded } from "../data/encoded.ts";
 import { type Material, materialOf } from "../data/material.ts";
@@ -56,7 +55,6 @@ export async function* trainRun(
   const materialFor = (of: RunConfig) => named(of.data.source, () => materialOf(read.encoded, of, read.tokenizer));
   const { settings: asked, chosen } = await withinMinutes(settings, read, { ...options, began, materialFor });
   const { config, tokenizer, encoded, warnings, start } = prepare(asked, read);
-  yield* told(warnings); // they may be the reason that there is too little
   const material = materialFor(config);
   let taken: Taken | undefined;
   try {
@@ -65,7 +63,8 @@ export async function* trainRun(
     const own = await takeFolder(folder, group);
     taken = own;
     refuseTaken(folder, overwrite);
-    yield* told(material.warnings);
+    for (const said of [...warnings, ...material.warnings])
+      yield { kind: "warning", sentence: typeof said === "string" ? said : said.in(options.words) };
     if (chosen) yield chosen;
     await lead(group, { folder, config, tokenizer });
     const place = (progress: Progress) => {
@@ -76,10 +75,6 @@ export async function* trainRun(
   } finally {
     material.close();
     taken?.release();
-  }
-
-  function* told(warnings: readonly Wording[]): Generator<RunEvent> {
-    for (const said of warnings) yield { kind: "warning", sentence: typeof said === "string" ? said : said.in(options.words) };
   }
 }
 
