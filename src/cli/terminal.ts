@@ -31,7 +31,7 @@ export class Progress {
   #smoothed = 0;
   #valid: number | undefined;
   #steps = 0;
-  /** Tokens of a validation that scores a part of what is held out. */
+  /** The most tokens of a validation before the end, which may score a part of what is held out. */
   #scored: number | undefined;
   #first = 0;
   #rate = 0;
@@ -105,7 +105,7 @@ export class Progress {
   }
 
   #part(): string {
-    return this.#scored === undefined ? "" : ` over ${grouped(this.#scored)} tokens`;
+    return this.#scored === undefined ? "" : ` over at most ${grouped(this.#scored)} tokens`;
   }
 
   /** The last line stays, and the curve of the loss comes under it. */
